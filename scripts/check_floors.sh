@@ -25,7 +25,7 @@ desk='harness/desk/trace
       harness/desk/diagnosis/facts harness/desk/diagnosis/rules harness/desk/diagnosis/digest harness/desk/diagnosis
       harness/desk/compare/file harness/desk/compare harness/desk/compare/history harness/desk/compare/traces
       harness/desk/page/tables harness/desk/page harness/desk/page/json harness/fleet harness/fleet/job'
-lab='kernels/dialect kernels/model kernels harness/simt/code harness/simt/lanes harness/simt harness/device/types harness/device harness/device/plugin
+lab='kernels/dialect kernels/model kernels harness/simt/code harness/simt/access harness/simt/lanes harness/simt/reader harness/simt harness/device/types harness/device harness/device/plugin
      harness/device/cpu/arithmetic harness/device/cpu/queue harness/device/cpu
      harness/device/mpi harness/device/cuda/kernels harness/device/cuda/libraries
      harness/device/cuda/cupti harness/device/cuda/attention harness/device/cuda

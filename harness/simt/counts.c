@@ -6,9 +6,7 @@
 
 enum simt_access access_of(const struct instruction *row)
 {
-    return row->run == lanes_atomic  ? SIMT_ATOMICS
-           : row->run == lanes_store ? SIMT_STORES
-                                     : SIMT_LOADS;
+    return row->run == lanes_atomic ? SIMT_ATOMICS : row->stores ? SIMT_STORES : SIMT_LOADS;
 }
 
 static void add_accesses(struct simt_accesses *to, const struct simt_accesses *of)

@@ -3,7 +3,7 @@
  * store that may change what they load, nor over a branch or a barrier. */
 #include "harness/base/rows.h"
 #include "harness/simt/code/code.h"
-#include "harness/simt/lanes/opcodes.h"
+#include "harness/simt/code/opcodes.h"
 
 #include <stdlib.h>
 

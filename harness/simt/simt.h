@@ -35,6 +35,9 @@ enum status simt_read(struct simt *simt, const char *text, size_t bytes, const c
 enum status simt_read_kernel(struct simt *simt, const char *text, size_t bytes, const char *name,
                              const char *kernel);
 
+/* Where printf() of kernels goes, up to 1 MiB of a launch; nowhere unless it is said. */
+void simt_print_to(struct simt *simt, FILE *output);
+
 /* NULL: no module has it. */
 struct simt_kernel *simt_find(struct simt *simt, const char *name);
 
@@ -69,6 +72,11 @@ enum status simt_use(struct simt *simt, const struct simt_use *use, struct simt_
  * OUT_OF_MEMORY. */
 enum status simt_memory_close(struct simt *simt, const void *address, size_t bytes);
 void simt_memory_reopen(struct simt *simt, const void *address, size_t bytes);
+
+/* Memory of struct simt_texture; `type` is a name, such as "u8". BAD_USAGE: there is no such type.
+ */
+enum status simt_texture_add(struct simt *simt, const struct simt_texture *texture,
+                             const char *type);
 
 /* --- Launches --- */
 

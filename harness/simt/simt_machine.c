@@ -5,6 +5,7 @@
 #include "harness/simt/simt_machine.h"
 
 #include "harness/base/rows.h"
+#include "harness/simt/lanes/tiles.h"
 
 #include <fenv.h>
 #include <stdlib.h>
@@ -30,6 +31,11 @@ void simt_close(struct simt *simt)
         free(row->kernel);
         free(row);
     }
+    for (struct heap_block *block = simt->heap.first, *next; block != NULL; block = next) {
+        next = block->next;
+        free(block);
+    }
+    free(simt->textures);
     memory_release(&simt->memory);
     pthread_mutex_destroy(&simt->lock);
     free(simt);
@@ -64,6 +70,11 @@ enum status simt_read_kernel(struct simt *simt, const char *text, size_t bytes, 
                              const char *kernel)
 {
     return read_module(simt, text, bytes, name, true, kernel);
+}
+
+void simt_print_to(struct simt *simt, FILE *output)
+{
+    simt->output = output;
 }
 
 struct simt_kernel *simt_find(struct simt *simt, const char *name)
@@ -148,6 +159,19 @@ void simt_memory_reopen(struct simt *simt, const void *address, size_t bytes)
     pthread_mutex_lock(&simt->lock);
     (void)memory_close(&simt->memory, address, bytes, false);
     pthread_mutex_unlock(&simt->lock);
+}
+
+enum status simt_texture_add(struct simt *simt, const struct simt_texture *texture,
+                             const char *type)
+{
+    int number = number_find(type);
+
+    if (number < 0)
+        FAIL(STATUS_BAD_USAGE, "a texture of %s, which is unknown", type);
+    TRY(rows_grow(&simt->textures, simt->texture_count + 1, &simt->texture_room));
+    simt->textures[simt->texture_count] = *texture;
+    simt->textures[simt->texture_count++].type = number;
+    return STATUS_OK;
 }
 
 /* All uses in one place of the order are one piece of work. */
@@ -308,6 +332,7 @@ static void begin_warp(struct warp *warp, struct warp_group *group, uint64_t blo
     warp->stamp = (uint32_t)(stamp % (MEMORY_SEVERAL - 1)) + 1;
     warp->live = left >= SIMT_LANES ? UINT32_MAX : (UINT32_C(1) << left) - 1;
     warp->waits = false;
+    warp->copy_count = warp->copy_groups = 0;
     for (int n = 0; n < kernel->special_count; n++)
         fill_special(warp, (enum special_kind)kernel->specials[n].special,
                      REGISTER(uint32_t, kernel->specials[n].place));
@@ -377,10 +402,19 @@ static void run_blocks(struct grid_launch *launch, struct warp_group *group, str
     }
 }
 
+enum { SHARED_RESERVED = 1024 }; /* the system's own, of each block, which kernels may ask for */
+
 /* Blocks use the same memory one after the other. */
 static enum status make_group(struct warp_group *group, const struct grid_launch *launch)
 {
-    group->shared_bytes = (size_t)launch->kernel->shared_bytes + launch->grid->shared_bytes;
+    const struct simt_kernel *kernel = launch->kernel;
+
+    group->shared_bytes = (size_t)kernel->shared_bytes + launch->grid->shared_bytes;
+    group->reserved = (group->shared_bytes + 15) / 16 * 16;
+    for (int i = 0; i < kernel->special_count; i++)
+        if (kernel->specials[i].special >= SPECIAL_RESERVED_BEGIN &&
+            kernel->specials[i].special <= SPECIAL_RESERVED_1)
+            group->shared_bytes = group->reserved + SHARED_RESERVED;
     if (group->shared_bytes == 0)
         return STATUS_OK;
     TRY(rows_make(&group->shared, (int64_t)group->shared_bytes + 16));
@@ -403,6 +437,10 @@ static enum status make_warps(struct warp *warps, unsigned count, struct grid_la
         warps[n].registers = kernel->file;
         if (kernel->local_bytes > 0)
             TRY(rows_make(&warps[n].local, (int64_t)kernel->local_bytes * SIMT_LANES));
+        if (kernel->call_bytes > 0)
+            TRY(rows_make(&warps[n].calls, (int64_t)kernel->call_bytes * SIMT_LANES + 8));
+        if (kernel->has_tiles)
+            TRY(rows_make(&warps[n].stage, STAGE_WORDS));
         if (!kernel->barriers)
             continue;
         warps[n].registers = aligned_alloc(64, bytes + 64);
@@ -420,6 +458,9 @@ static void release_launch(struct warp *warps, unsigned count, const struct grid
         if (warps[n].registers != launch->kernel->file)
             free(warps[n].registers);
         free(warps[n].local);
+        free(warps[n].calls);
+        free(warps[n].stage);
+        free(warps[n].copies);
     }
     free(warps);
     free(group->shared);
@@ -466,20 +507,23 @@ enum status simt_launch(struct simt *simt, struct simt_kernel *kernel, const str
                         struct simt_finding *finding)
 {
     enum status status = STATUS_OK;
-    _Alignas(16) unsigned char parameters[4096 + 64];
-    struct grid_launch launch = { .simt = simt,
-                                  .memory = &simt->memory,
-                                  .kernel = kernel,
-                                  .grid = grid,
-                                  .left = grid->most_instructions != 0 ? grid->most_instructions
-                                                                       : UINT64_MAX,
-                                  .finding = finding,
-                                  .parameters = parameters };
+    _Alignas(16) unsigned char parameters[SIMT_MOST_PARAMETERS + 64];
+    struct grid_launch launch = {
+        .simt = simt,
+        .output = simt->output,
+        .heap = &simt->heap,
+        .textures = simt->textures,
+        .texture_count = simt->texture_count,
+        .memory = &simt->memory,
+        .kernel = kernel,
+        .grid = grid,
+        .left = grid->most_instructions != 0 ? grid->most_instructions : UINT64_MAX,
+        .most = grid->most_instructions != 0 ? grid->most_instructions : UINT64_MAX,
+        .finding = finding,
+        .parameters = parameters
+    };
 
     *finding = (struct simt_finding){ .kind = SIMT_NONE };
-    if (kernel->parameter_bytes > 4096)
-        FAIL(STATUS_BAD_USAGE, "%s has %d bytes of parameters", kernel->name,
-             kernel->parameter_bytes);
     check_limits(&launch);
     place_arguments(&launch, parameters, arguments, sizes, count);
     if (finding->kind == SIMT_NONE) {

@@ -1,7 +1,7 @@
 /* The machine itself, as its files share it. Under the machine's lock. */
 #pragma once
 
-#include "harness/simt/lanes/lanes.h"
+#include "harness/simt/code/lanes.h"
 #include "harness/simt/simt.h"
 
 #include <pthread.h>
@@ -13,6 +13,10 @@ struct allowed {
 };
 
 struct simt {
+    FILE *output; /* of printf(); NULL: nowhere */
+    struct lane_heap heap;
+    struct simt_texture *textures;
+    int64_t texture_count, texture_room;
     pthread_mutex_t lock;
     struct module *modules;
     struct memory memory;

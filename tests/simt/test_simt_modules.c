@@ -4,6 +4,8 @@
 #include "harness/simt/simt.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define HEAD ".version 8.0\n.target sm_80\n.address_size 64\n"
@@ -13,6 +15,8 @@
     "mul.wide.u32 %rd2, %r1, 4; add.s64 %rd3, %rd1, %rd2;\n" body "\nret;\n}\n"
 
 enum { THREADS = 32 };
+
+static FILE *print_to; /* where printf() of the kernels goes */
 
 /* Runs kernel k of a module, of which only that is read; memory[thread] is the thread's word. */
 static enum simt_finding_kind run_module(const char *text, size_t shared_bytes, uint32_t *memory,
@@ -28,6 +32,7 @@ static enum simt_finding_kind run_module(const char *text, size_t shared_bytes, 
     struct simt *simt;
 
     assert_int_equal(simt_open(&simt), STATUS_OK);
+    simt_print_to(simt, print_to);
     if (simt_read_kernel(simt, text, strlen(text), "module.ptx", "k") != STATUS_OK)
         fail_msg("%s", status_last()->text);
     kernel = simt_find(simt, "k");
@@ -161,6 +166,104 @@ static void what_is_not_asked_for_is_passed_over(void **state)
     simt_close(simt);
 }
 
+/* Twice of twice, with a struct and a return in the middle; lanes that return early and lanes that
+ * are not called at all. */
+#define CALLS                                                                                      \
+    HEAD ".func (.param .b32 r) outer (.param .align 8 .b8 s[16]);\n"                              \
+         ".func (.param .b32 r) inner (.param .b32 a)\n{\n.reg .b32 %r<9>;.reg .pred %p<2>;\n"     \
+         "ld.param.b32 %r1, [a]; setp.lt.u32 %p1, %r1, 8; st.param.b32 [r], 100;\n@%p1 ret;\n"     \
+         "shl.b32 %r1, %r1, 1; st.param.b32 [r], %r1; ret;\n}\n"                                   \
+         ".func (.param .b32 r) outer (.param .align 8 .b8 s[16])\n{\n.reg .b32 %r<9>;\n"          \
+         "ld.param.b32 %r1, [s+8]; ld.param.b32 %r2, [s+4];\n{ .param .b32 x; .param .b32 y; "     \
+         "st.param.b32 [x], %r1; call.uni (y), inner, (x); ld.param.b32 %r3, [y]; }\n"             \
+         "{ .param .b32 x; .param .b32 y; st.param.b32 [x], %r2; call.uni (y), inner, (x); "       \
+         "ld.param.b32 %r4, [y]; }\nmad.lo.s32 %r3, %r3, 1000, %r4; st.param.b32 [r], %r3;\n}\n"   \
+         ".func again (.param .b32 a)\n{\n{ .param .b32 x; call again, (x); }\nret;\n}\n"
+
+static void functions_are_called(void **state)
+{
+    static const char text[] = CALLS KERNEL(
+        "k", "",
+        "mov.u32 %r2, 7; setp.ge.u32 %p1, %r1, 2;\n"
+        "{ .param .align 8 .b8 s[16]; .param .b32 y; st.param.b32 [s+8], %r1; add.s32 %r3, %r1, "
+        "4;\n"
+        "st.param.b32 [s+4], %r3; @%p1 call (y), outer, (s); @%p1 ld.param.b32 %r2, [y]; }\n"
+        "st.global.u32 [%rd3], %r2;");
+    static const char endless[] =
+        CALLS KERNEL("k", "", "{ .param .b32 x; st.param.b32 [x], 1; call again, (x); }");
+    _Alignas(256) uint32_t memory[THREADS];
+    struct simt_shape shape;
+    struct simt_counts counts;
+    struct simt *simt;
+
+    assert_int_equal(run_module(text, 0, memory, &shape, &counts), SIMT_NONE);
+    for (uint32_t i = 0; i < THREADS; i++)
+        assert_int_equal(
+            memory[i], i < 2 ? 7 : (i < 8 ? 100 : 2 * i) * 1000 + (i + 4 < 8 ? 100 : 2 * (i + 4)));
+    assert_int_equal(shape.local_bytes, 0);
+    assert_int_equal(counts.local[SIMT_LOADS].requests, 0);
+    assert_int_equal(simt_open(&simt), STATUS_OK);
+    assert_int_equal(simt_read_kernel(simt, endless, strlen(endless), "odd.ptx", "k"),
+                     STATUS_BAD_INPUT);
+    assert_non_null(strstr(status_last()->text, "again calls itself"));
+    simt_close(simt);
+}
+
+/* "%d %s %5.1f%%", with a struct of the three in local memory. */
+#define PRINTS                                                                                     \
+    HEAD ".extern .func (.param .b32 r) vprintf (.param .b64 a, .param .b64 b);\n"                 \
+         ".extern .func __assertfail (.param .b64 a, .param .b64 b, .param .b32 c, .param .b64 "   \
+         "d, .param .b64 e);\n.extern .func (.param .b64 r) malloc (.param .b64 a);\n"             \
+         ".extern .func free (.param .b64 a);\n"                                                   \
+         ".global .align 1 .b8 f[15] = {37,100,32,37,115,32,37,53,46,49,102,37,37,10,0};\n"        \
+         ".global .align 1 .b8 w[5] = {47,119,46,99,0};\n"
+
+static void kernels_print_allocate_and_assert(void **state)
+{
+    static const char print[] = PRINTS KERNEL(
+        "k", ".local .align 8 .b8 v[24];\n",
+        "setp.lt.u32 %p1, %r1, 30; @%p1 bra END;\nmov.u64 %rd4, v; cvta.local.u64 %rd5, %rd4;\n"
+        "st.local.u32 [v], %r1; mov.u64 %rd6, w; cvta.global.u64 %rd6, %rd6;\n"
+        "st.local.u64 [v+8], %rd6; mov.b64 %rd7, 0d4004000000000000; st.local.u64 [v+16], %rd7;\n"
+        "mov.u64 %rd8, f; cvta.global.u64 %rd8, %rd8;\n{ .param .b64 a; .param .b64 b; .param .b32 "
+        "c; st.param.b64 [a], %rd8; st.param.b64 [b], %rd5; call.uni (c), vprintf, (a, b); }\n"
+        "END:");
+    static const char fails[] = PRINTS KERNEL(
+        "k", "",
+        "setp.ne.u32 %p1, %r1, 5; @%p1 bra END;\nmov.u64 %rd4, f; mov.u64 %rd5, w;\n"
+        "{ .param .b64 a; .param .b64 b; .param .b32 c; .param .b64 d; .param .b64 e; "
+        "st.param.b64 [a], %rd4; st.param.b64 [b], %rd5; st.param.b32 [c], 12; "
+        "call.uni __assertfail, (a, b, c, d, e); }\nEND:");
+    static const char heap[] = PRINTS KERNEL(
+        "k", "",
+        "{ .param .b64 a; .param .b64 b; st.param.b64 [a], 4; call.uni (b), malloc, (a); "
+        "ld.param.b64 %rd5, [b]; }\nst.u32 [%rd5], %r1; ld.u32 %r2, [%rd5]; "
+        "st.global.u32 [%rd3], %r2;\n{ .param .b64 a; st.param.b64 [a], %rd5; call.uni free, (a); "
+        "}\nsetp.ne.u32 %p1, %r1, 99; @%p1 bra END;\nst.u32 [%rd5], %r1;\nEND:");
+    static const char late[] = PRINTS KERNEL(
+        "k", "",
+        "{ .param .b64 a; .param .b64 b; st.param.b64 [a], 4; call.uni (b), malloc, (a); "
+        "ld.param.b64 %rd5, [b]; }\n{ .param .b64 a; st.param.b64 [a], %rd5; call.uni free, (a); "
+        "}\nst.u32 [%rd5], %r1;");
+    _Alignas(256) uint32_t memory[THREADS];
+    struct simt_shape shape;
+    struct simt_counts counts;
+    char *said;
+    size_t bytes;
+
+    print_to = open_memstream(&said, &bytes);
+    assert_int_equal(run_module(print, 0, memory, &shape, &counts), SIMT_NONE);
+    fclose(print_to);
+    print_to = NULL;
+    assert_string_equal(said, "30 /w.c   2.5%\n31 /w.c   2.5%\n");
+    free(said);
+    assert_int_equal(run_module(fails, 0, memory, &shape, &counts), SIMT_ASSERTION);
+    assert_non_null(strstr(status_last()->text, "thread 5: w.c:12: "));
+    assert_int_equal(run_module(heap, 0, memory, &shape, &counts), SIMT_NONE);
+    for (uint32_t i = 0; i < THREADS; i++) assert_int_equal(memory[i], i);
+    assert_int_equal(run_module(late, 0, memory, &shape, &counts), SIMT_OUT_OF_BOUNDS);
+}
+
 /* A text that ends anywhere is refused, or has less in it. */
 static void a_module_that_is_cut_is_no_crash(void **state)
 {
@@ -183,6 +286,8 @@ int main(void)
         cmocka_unit_test(a_modules_shared_memory_is_of_the_kernels_that_use_it),
         cmocka_unit_test(constants_and_variables_have_their_values),
         cmocka_unit_test(what_is_not_asked_for_is_passed_over),
+        cmocka_unit_test(functions_are_called),
+        cmocka_unit_test(kernels_print_allocate_and_assert),
         cmocka_unit_test(a_module_that_is_cut_is_no_crash),
     };
 

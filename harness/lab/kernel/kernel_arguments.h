@@ -38,7 +38,7 @@ enum kernel_pattern {
     KERNEL_SMALL, /* whole numbers from 1 to 16, whose sums are exact in any order */
 };
 
-enum { KERNEL_ARGUMENTS_MOST = 16 };
+enum { KERNEL_ARGUMENTS_MOST = 256 };
 
 struct kernel_argument {
     enum kernel_type type;

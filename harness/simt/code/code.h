@@ -21,6 +21,7 @@ enum simt_space {
     SPACE_SHARED,
     SPACE_LOCAL,
     SPACE_PARAM,
+    SPACE_CALL,  /* parameters of a call of a function; no sectors are counted */
     SPACE_CONST, /* the module's variables, as global memory has them; no sectors are counted */
     SPACE_GENERIC
 };
@@ -45,6 +46,7 @@ struct instruction {
                          together */
     int32_t counted;  /* of them */
     int32_t slot;     /* of an access: its number among those of the kernel */
+    bool stores;      /* of an access: it is no load and no atomic operation */
     bool waits;       /* of a load: the first of those that may be under way together */
     bool read_only;   /* nothing writes what it loads: ld.global.nc */
     int32_t line;     /* of the source: a row of the module's lines; -1: not known */
@@ -90,7 +92,32 @@ struct simt_register {
     X(LANEMASK_LT, "%lanemask_lt", bit - 1)                                                        \
     X(LANEMASK_LE, "%lanemask_le", bit | (bit - 1))                                                \
     X(LANEMASK_GT, "%lanemask_gt", ~(bit | (bit - 1)))                                             \
-    X(LANEMASK_GE, "%lanemask_ge", ~(bit - 1))
+    X(LANEMASK_GE, "%lanemask_ge", ~(bit - 1))                                                     \
+    X(NWARPID, "%nwarpid", 64)                                                                     \
+    X(SMID, "%smid", (warp->group->place - 1) % 132) /* as an H100 has them */                     \
+    X(NSMID, "%nsmid", 132)                                                                        \
+    X(DYNAMIC_SMEM, "%dynamic_smem_size", (uint32_t)warp->launch->grid->shared_bytes)              \
+    X(TOTAL_SMEM, "%total_smem_size", (uint32_t)warp->group->shared_bytes)                         \
+    X(AGGR_SMEM, "%aggr_smem_size", (uint32_t)warp->group->shared_bytes)                           \
+    X(RESERVED_BEGIN, "%reserved_smem_offset_begin", (uint32_t)warp->group->reserved)              \
+    X(RESERVED_0, "%reserved_smem_offset_0", (uint32_t)warp->group->reserved)                      \
+    X(RESERVED_1, "%reserved_smem_offset_1", (uint32_t)warp->group->reserved)                      \
+    X(ENVREG1, "%envreg1", 0) /* the grid's, of a cooperative launch, which this is not */         \
+    X(ENVREG2, "%envreg2", 0)                                                                      \
+    X(CLUSTER_X, "%clusterid.x", block[0]) /* each block is a cluster */                           \
+    X(CLUSTER_Y, "%clusterid.y", block[1])                                                         \
+    X(CLUSTER_Z, "%clusterid.z", block[2])                                                         \
+    X(NCLUSTER_X, "%nclusterid.x", blocks[0])                                                      \
+    X(NCLUSTER_Y, "%nclusterid.y", blocks[1])                                                      \
+    X(NCLUSTER_Z, "%nclusterid.z", blocks[2])                                                      \
+    X(CLUSTER_CTA_X, "%cluster_ctaid.x", 0)                                                        \
+    X(CLUSTER_CTA_Y, "%cluster_ctaid.y", 0)                                                        \
+    X(CLUSTER_CTA_Z, "%cluster_ctaid.z", 0)                                                        \
+    X(CLUSTER_NCTA_X, "%cluster_nctaid.x", 1)                                                      \
+    X(CLUSTER_NCTA_Y, "%cluster_nctaid.y", 1)                                                      \
+    X(CLUSTER_NCTA_Z, "%cluster_nctaid.z", 1)                                                      \
+    X(CLUSTER_RANK, "%cluster_ctarank", 0)                                                         \
+    X(CLUSTER_NRANK, "%cluster_nctarank", 1)
 
 enum special_kind {
 #define SIMT_SPECIAL_KIND(name, text, value) SPECIAL_##name,
@@ -117,7 +144,7 @@ struct barrier_counts {
     uint64_t passed, needed;
 };
 
-enum { SIMT_PARAMETERS = 16 };
+enum { SIMT_PARAMETERS = SIMT_PARAMETERS_MOST };
 
 /* The most that a kernel may have: what works on all pairs of them still ends, whoever wrote the
  * text. */
@@ -127,9 +154,10 @@ enum {
     SIMT_MOST_NAMES = 4096, /* declarations, labels, variables */
     SIMT_MOST_RUNS = 4096,  /* straight runs of instructions */
     SIMT_MOST_SHARED = 1 << 20,
-    SIMT_MOST_LOCAL = 1 << 17,  /* bytes of a thread */
-    SIMT_MOST_TABLE = 1 << 26,  /* bytes of a variable in global memory */
-    SIMT_MOST_PARAMETERS = 4096 /* bytes */
+    SIMT_MOST_LOCAL = 1 << 17,   /* bytes of a thread */
+    SIMT_MOST_TABLE = 1 << 26,   /* bytes of a variable in global memory */
+    SIMT_MOST_CALL = 1 << 15,    /* bytes of the parameters of calls */
+    SIMT_MOST_PARAMETERS = 32764 /* bytes */
 };
 #define SIMT_MOST_STEPS                                                                            \
     INT64_C(4000000000) /* of an analysis that goes round until nothing changes */
@@ -144,9 +172,10 @@ struct simt_kernel {
     int parameters, parameter_bytes;
     int parameter_offset[SIMT_PARAMETERS], parameter_size[SIMT_PARAMETERS];
     int shared_bytes, local_bytes; /* local: of a lane */
+    int call_bytes;                /* of a lane: parameters of calls */
     int most_threads;              /* .maxntid; 0: not given */
-    bool barriers;
-    int slots; /* accesses */
+    bool barriers, has_tiles;      /* tiles: matrix instructions */
+    int slots;                     /* accesses */
     struct {
         uint8_t special; /* of special_kind */
         int32_t place;
@@ -185,9 +214,11 @@ struct module_variable {
 /* Generic addresses of shared and local memory lie in windows, which are no host's addresses. */
 #define SIMT_SHARED_WINDOW (UINT64_C(1) << 60)
 #define SIMT_LOCAL_WINDOW  (UINT64_C(1) << 61)
+#define SIMT_PARAM_WINDOW  (UINT64_C(1) << 62)
 
-/* ptx_reader.c: the module of a text; on failure *module is NULL. If it picks, only the kernel
- * `wanted` is read, or the only one if that is NULL, and the others are there by name alone. */
+/* reader/ptx_reader.c: the module of a text; on failure *module is NULL. If it picks, only the
+ * kernel `wanted` is read, or the only one if that is NULL, and the others are there by name alone.
+ */
 enum status module_read(struct module **module, const char *text, size_t bytes, const char *name,
                         bool picks, const char *wanted);
 void module_free(struct module *module);

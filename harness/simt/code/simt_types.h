@@ -17,6 +17,7 @@
     X(BARRIER, "a barrier that not all threads of the block reach")                                \
     X(LANE_MASK, "an exchange between lanes that not all of its lanes reach")                      \
     X(TRAP, "a trap")                                                                              \
+    X(ASSERTION, "an assertion that fails")                                                        \
     X(LIMITS, "a launch beyond the limits of the architecture")                                    \
     X(ENDLESS, "more instructions than the launch may have")                                       \
     X(ARGUMENTS, "arguments that are not those of the kernel")
@@ -108,10 +109,11 @@ struct simt_sample {
 };
 
 /* Facts of a kernel that are known without running it. */
+enum { SIMT_PARAMETERS_MOST = 256 };
 struct simt_shape {
-    int parameters, parameter_size[16]; /* in bytes */
-    int shared_bytes, local_bytes;      /* static; local: of a thread, without spills */
-    int most_threads;                   /* __launch_bounds__; 0: not given */
+    int parameters, parameter_size[SIMT_PARAMETERS_MOST]; /* in bytes */
+    int shared_bytes, local_bytes; /* static; local: of a thread, without spills */
+    int most_threads;              /* __launch_bounds__; 0: not given */
     int registers; /* of 4 bytes that are in use at once, at most. ptxas gives others: a few more,
                       or fewer and spills */
     bool barriers;
@@ -139,4 +141,12 @@ struct simt_grid {
     const struct simt_order *order; /* NULL: after all that was before */
     uint64_t most_instructions;     /* of warps; 0: no limit */
     bool counts_fresh;              /* see struct simt_accesses */
+};
+
+/* Memory that is a texture or a surface, whose handle is its address. */
+struct simt_texture {
+    const void *memory;
+    int size[3], channels; /* width, height, depth: at least 1 */
+    int type;              /* set by simt_texture_add() */
+    bool linear, normalized, wraps;
 };

@@ -1,5 +1,5 @@
 /* Comparisons and choices. A predicate is a word with all bits set, or none. */
-#include "harness/simt/lanes/lanes.h"
+#include "harness/simt/code/lanes.h"
 
 #include <math.h>
 

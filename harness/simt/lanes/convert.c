@@ -1,6 +1,6 @@
 /* From one type to another. To integers of fewer bits what does not fit is cut off; from floating
  * point the result is the nearest number that the type has, and 0 for NaN. */
-#include "harness/simt/lanes/lanes.h"
+#include "harness/simt/code/lanes.h"
 
 #include "kernels/dialect/half.h"
 

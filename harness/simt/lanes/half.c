@@ -1,6 +1,6 @@
 /* Arithmetic in 16 bits, alone and in pairs. Each result is rounded once: it is computed in double
  * precision to odd, which says on which side of the number it lies, and only then to the type. */
-#include "harness/simt/lanes/lanes.h"
+#include "harness/simt/code/lanes.h"
 
 #include "kernels/dialect/half.h"
 
@@ -84,6 +84,13 @@ static inline uint32_t bf16_narrow(double x)
             t##_fma(x, y, z) | t##_fma(x >> 16, y >> 16, z >> 16) << 16)
 HALF_OPERATIONS(f16)
 HALF_OPERATIONS(bf16)
+
+uint32_t half_sums(uint32_t a, uint32_t b, bool bf16)
+{
+    return bf16 ? bf16_add(a, b) | bf16_add(a >> 16, b >> 16) << 16
+                : f16_add(a, b) | f16_add(a >> 16, b >> 16) << 16;
+}
+
 UNARY(neg_one, uint32_t, uint32_t, uint32_t, x ^ 0x8000u)
 UNARY(neg_two, uint32_t, uint32_t, uint32_t, x ^ 0x80008000u)
 UNARY(abs_one, uint32_t, uint32_t, uint32_t, x & 0x7fffu)

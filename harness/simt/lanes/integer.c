@@ -1,5 +1,5 @@
 /* Integers and bits. Sums and products wrap; the compiler is told so (-fwrapv). */
-#include "harness/simt/lanes/lanes.h"
+#include "harness/simt/code/lanes.h"
 
 __extension__ typedef unsigned __int128 very_long;
 __extension__ typedef __int128 signed_very_long;
@@ -9,6 +9,7 @@ __extension__ typedef __int128 signed_very_long;
 #define REMAINDER       (y == 0 ? x : y == -1 ? 0 : x % y)
 #define QUOTIENT_PLAIN  (y == 0 ? ~(y - y) : x / y)
 #define REMAINDER_PLAIN (y == 0 ? x : x % y)
+#define SATURATED(x)    ((x) < INT32_MIN ? INT32_MIN : (x) > INT32_MAX ? INT32_MAX : (x))
 #define LESSER          (x < y ? x : y)
 #define GREATER         (x > y ? x : y)
 
@@ -40,6 +41,15 @@ __extension__ typedef __int128 signed_very_long;
     X(high_s32, "mul.hi.s32", "w:ww", int32_t, int64_t, int32_t, x *y >> 32)                       \
     X(high_u64, "mul.hi.u64", "d:dd", uint64_t, very_long, uint64_t, x *y >> 64)                   \
     X(high_s64, "mul.hi.s64", "d:dd", int64_t, signed_very_long, int64_t, x *y >> 64)              \
+    X(add_sat, "add.sat.s32", "w:ww", int32_t, int64_t, int32_t, SATURATED(x + y))                 \
+    X(sub_sat, "sub.sat.s32", "w:ww", int32_t, int64_t, int32_t, SATURATED(x - y))                 \
+    X(high_u16, "mul.hi.u16", "h:hh", uint32_t, uint16_t, uint32_t,                                \
+      (uint32_t)x *(uint32_t)y >> 16)                                                              \
+    X(high_s16, "mul.hi.s16", "h:hh", uint32_t, int16_t, uint32_t, (int32_t)x *(int32_t)y >> 16)   \
+    X(mul24_u32, "mul24.lo.u32", "w:ww", uint32_t, uint32_t, uint32_t,                             \
+      (x & 0xffffff) * (y & 0xffffff))                                                             \
+    X(mul24_s32, "mul24.lo.s32", "w:ww", uint32_t, int32_t, uint32_t,                              \
+      (x << 8 >> 8) * (y << 8 >> 8))                                                               \
     X(wide_u16, "mul.wide.u16", "w:hh", uint32_t, uint16_t, uint32_t, (uint32_t)x *(uint32_t)y)    \
     X(wide_s16, "mul.wide.s16", "w:hh", uint32_t, int16_t, uint32_t, (int32_t)x *(int32_t)y)       \
     X(wide_u32, "mul.wide.u32", "d:ww", uint32_t, uint64_t, uint64_t, x *y)                        \
@@ -58,6 +68,9 @@ __extension__ typedef __int128 signed_very_long;
     X(not_b16, "not.b16", "h:h", uint32_t, uint32_t, uint32_t, ~x)                                 \
     X(not_b32, "not.b32", "w:w", uint32_t, uint32_t, uint32_t, ~x)                                 \
     X(not_b64, "not.b64", "d:d", uint64_t, uint64_t, uint64_t, ~x)                                 \
+    X(cnot_b32, "cnot.b32", "w:w", uint32_t, uint32_t, uint32_t, x == 0)                           \
+    X(brev_b64, "brev.b64", "d:d", uint64_t, uint64_t, uint64_t,                                   \
+      (uint64_t)reversed((uint32_t)x) << 32 | reversed((uint32_t)(x >> 32)))                       \
     X(popc_b32, "popc.b32", "w:w", uint32_t, uint32_t, uint32_t, __builtin_popcount(x))            \
     X(popc_b64, "popc.b64", "w:d", uint64_t, uint64_t, uint32_t, __builtin_popcountll(x))          \
     X(clz_b32, "clz.b32", "w:w", uint32_t, uint32_t, uint32_t, x ? __builtin_clz(x) : 32)          \
@@ -168,7 +181,31 @@ static inline uint32_t four_products(uint32_t x, uint32_t y, bool x_signed, bool
     return sum;
 }
 
+/* The sum of the differences of four bytes, without their signs. */
+static inline uint32_t four_differences(uint32_t x, uint32_t y)
+{
+    uint32_t sum = 0;
+
+    for (int shift = 0; shift < 32; shift += 8) {
+        uint32_t a = x >> shift & 255, b = y >> shift & 255;
+        sum += a > b ? a - b : b - a;
+    }
+    return sum;
+}
+
 #define TERNARIES(X)                                                                               \
+    X(vabsdiff4_add, "vabsdiff4.u32.u32.u32.add", "w:www", uint32_t, uint32_t, uint32_t, uint32_t, \
+      z + four_differences(x, y))                                                                  \
+    X(mad_high_u32, "mad.hi.u32", "w:www", uint32_t, uint64_t, uint32_t, uint32_t,                 \
+      (uint32_t)(x * y >> 32) + z)                                                                 \
+    X(mad_high_s32, "mad.hi.s32", "w:www", int32_t, int64_t, uint32_t, uint32_t,                   \
+      (uint32_t)(x * y >> 32) + z)                                                                 \
+    X(mad_high_u64, "mad.hi.u64", "d:ddd", uint64_t, very_long, uint64_t, uint64_t,                \
+      (uint64_t)(x * y >> 64) + z)                                                                 \
+    X(mad_wide_u16, "mad.wide.u16", "w:hhw", uint32_t, uint16_t, uint32_t, uint32_t,               \
+      (uint32_t)x *(uint32_t)y + z)                                                                \
+    X(mad_wide_s16, "mad.wide.s16", "w:hhw", uint32_t, int16_t, uint32_t, uint32_t,                \
+      (uint32_t)((int32_t)x * (int32_t)y) + z)                                                     \
     X(sad_u32, "sad.u32", "w:www", uint32_t, uint32_t, uint32_t, uint32_t,                         \
       z + (x > y ? x - y : y - x))                                                                 \
     X(sad_s32, "sad.s32", "w:www", int32_t, int32_t, uint32_t, uint32_t,                           \

@@ -1,6 +1,6 @@
 /* Moves, pairs that become one register and the other way round, and addresses of one space as
  * those of another. */
-#include "harness/simt/lanes/lanes.h"
+#include "harness/simt/code/lanes.h"
 
 UNARY(move_word, uint32_t, uint32_t, uint32_t, x)
 UNARY(move_long, uint64_t, uint64_t, uint64_t, x)
@@ -9,8 +9,14 @@ UNARY(from_shared, uint64_t, uint64_t, uint64_t, x & ~SIMT_SHARED_WINDOW)
 UNARY(to_local, uint64_t, uint64_t, uint64_t, x | SIMT_LOCAL_WINDOW)
 UNARY(from_local, uint64_t, uint64_t, uint64_t, x & ~SIMT_LOCAL_WINDOW)
 
-/* Fences order nothing more here: warps run one after the other, and see what was written. */
-static void nothing(struct warp *warp, const struct instruction *instruction)
+UNARY(to_param, uint64_t, uint64_t, uint64_t, x | SIMT_PARAM_WINDOW)
+UNARY(from_param, uint64_t, uint64_t, uint64_t, x & ~SIMT_PARAM_WINDOW)
+#define WINDOWS (SIMT_SHARED_WINDOW | SIMT_LOCAL_WINDOW | SIMT_PARAM_WINDOW)
+UNARY(is_shared, uint64_t, uint64_t, uint32_t, (x & WINDOWS) == SIMT_SHARED_WINDOW ? UINT32_MAX : 0)
+UNARY(is_local, uint64_t, uint64_t, uint32_t, (x & WINDOWS) == SIMT_LOCAL_WINDOW ? UINT32_MAX : 0)
+UNARY(is_global, uint64_t, uint64_t, uint32_t, (x & WINDOWS) == 0 ? UINT32_MAX : 0)
+
+void lanes_nothing(struct warp *warp, const struct instruction *instruction)
 {
     (void)warp;
     (void)instruction;
@@ -67,13 +73,11 @@ static const struct opcode rows[] = {
     { "cvta.to.shared.u64", from_shared, "d:d" },
     { "cvta.local.u64", to_local, "d:d" },
     { "cvta.to.local.u64", from_local, "d:d" },
-    { "membar.cta", nothing, ":" },
-    { "membar.gl", nothing, ":" },
-    { "membar.sys", nothing, ":" },
-    { "fence.acq_rel.gpu", nothing, ":" },
-    { "fence.sc.gpu", nothing, ":" },
-    { "nanosleep.u32", nothing, ":w" },
-    { "griddepcontrol.wait", nothing, ":" }, /* the kernel before has ended */
-    { "griddepcontrol.launch_dependents", nothing, ":" },
+    { "cvta.param.u64", to_param, "d:d" },
+    { "cvta.to.param.u64", from_param, "d:d" },
+    { "isspacep.shared", is_shared, "p:d" },
+    { "isspacep.local", is_local, "p:d" },
+    { "isspacep.global", is_global, "p:d" },
+    { "isspacep.const", is_global, "p:d" }, /* as global memory has it */
 };
 const struct opcode_table opcodes_move = { rows, ARRAY_SIZE(rows) };

@@ -1,5 +1,5 @@
 /* The tables are lists by subject; they are sorted by name once, when the first kernel is read. */
-#include "harness/simt/lanes/opcodes.h"
+#include "harness/simt/code/opcodes.h"
 
 #include "harness/base/sort.h"
 
@@ -12,7 +12,7 @@ static const struct opcode_table *const tables[] = {
     &opcodes_convert, &opcodes_half,    &opcodes_move,
 };
 
-enum { OPCODES_MOST = 1024 };
+enum { OPCODES_MOST = 2048 };
 static const struct opcode *sorted[OPCODES_MOST];
 static size_t sorted_count;
 

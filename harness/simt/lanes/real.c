@@ -1,8 +1,9 @@
 /* Floating point. Nothing is fused but what says fma, rounding is to nearest even, and subnormal
  * numbers count unless an instruction says ftz: the machine sets the processor so, and the compiler
  * is told not to contract. */
-#include "harness/simt/lanes/lanes.h"
+#include "harness/simt/code/lanes.h"
 
+#include <fenv.h>
 #include <math.h>
 #include <string.h>
 
@@ -33,6 +34,9 @@ static inline float flushed(float x)
     X(sub_ftz, "sub.ftz.f32", "w:ww", float, flushed(flushed(x) - flushed(y)))                     \
     X(mul_ftz, "mul.ftz.f32", "w:ww", float, flushed(flushed(x) * flushed(y)))                     \
     X(div_approx_ftz, "div.approx.ftz.f32", "w:ww", float, flushed(flushed(x) / flushed(y)))       \
+    X(min_nan_f32, "min.NaN.f32", "w:ww", float, x != x || y != y ? NAN : LESSER)                  \
+    X(max_nan_f32, "max.NaN.f32", "w:ww", float, x != x || y != y ? NAN : GREATER)                 \
+    X(copysign_f64, "copysign.f64", "d:dd", double, copysign(y, x))                                \
     X(add_f64, "add.f64", "d:dd", double, x + y)                                                   \
     X(add_rn_f64, "add.rn.f64", "d:dd", double, x + y)                                             \
     X(sub_f64, "sub.f64", "d:dd", double, x - y)                                                   \
@@ -60,28 +64,37 @@ static inline float flushed(float x)
     X(sin_approx, "sin.approx.f32", "w:w", float, sinf(x))                                         \
     X(cos_approx, "cos.approx.f32", "w:w", float, cosf(x))                                         \
     X(tanh_approx, "tanh.approx.f32", "w:w", float, tanhf(x))                                      \
+    X(flush_f32, "flush.f32", "w:w", float, flushed(x)) /* a helper's */                           \
     X(neg_f64, "neg.f64", "d:d", double, -x)                                                       \
     X(abs_f64, "abs.f64", "d:d", double, fabs(x))                                                  \
     X(sqrt_f64, "sqrt.rn.f64", "d:d", double, sqrt(x))                                             \
-    X(rcp_f64, "rcp.rn.f64", "d:d", double, 1 / x)
+    X(rcp_f64, "rcp.rn.f64", "d:d", double, 1 / x)                                                 \
+    X(rcp_approx_f64, "rcp.approx.ftz.f64", "d:d", double, 1 / x)                                  \
+    X(rsqrt_f64, "rsqrt.approx.f64", "d:d", double, 1 / sqrt(x))                                   \
+    X(rsqrt_ftz_f64, "rsqrt.approx.ftz.f64", "d:d", double, 1 / sqrt(x))
 
-/* Instructions that do not round to nearest. */
-enum rounding { DOWN, UP, TO_ZERO };
-#define DIRECTED_SUMS(X, mode, rounding)                                                           \
-    X(add_##mode, "add." #mode ".f32", "w:ww", float, directed((double)x, (double)y, rounding))    \
-    X(sub_##mode, "sub." #mode ".f32", "w:ww", float, directed((double)x, -(double)y, rounding))   \
-    X(mul_##mode, "mul." #mode ".f32", "w:ww", float,                                              \
-      directed((double)x *(double)y, copysign(0, (double)x *(double)y), rounding))
+/* Instructions that do not round to nearest: the processor is set to round so. */
+#define DIRECTED_OF(X, mode, way, t, one, two, three, T, suffix)                                   \
+    X(add_##mode##_##t, BINARY, way, "add." #mode "." #t, two, T, x + y)                           \
+    X(sub_##mode##_##t, BINARY, way, "sub." #mode "." #t, two, T, x - y)                           \
+    X(mul_##mode##_##t, BINARY, way, "mul." #mode "." #t, two, T, x *y)                            \
+    X(div_##mode##_##t, BINARY, way, "div." #mode "." #t, two, T, x / y)                           \
+    X(rcp_##mode##_##t, UNARY, way, "rcp." #mode "." #t, one, T, 1 / x)                            \
+    X(sqrt_##mode##_##t, UNARY, way, "sqrt." #mode "." #t, one, T, sqrt##suffix(x))                \
+    X(fma_##mode##_##t, TERNARY_OF, way, "fma." #mode "." #t, three, T,                            \
+      __builtin_fma##suffix(x, y, z))
+#define DIRECTED_BOTH(X, mode, way)                                                                \
+    DIRECTED_OF(X, mode, way, f32, "w:w", "w:ww", "w:www", float, f)                               \
+    DIRECTED_OF(X, mode, way, f64, "d:d", "d:dd", "d:ddd", double, )
 #define DIRECTED(X)                                                                                \
-    DIRECTED_SUMS(X, rm, DOWN) DIRECTED_SUMS(X, rp, UP) DIRECTED_SUMS(X, rz, TO_ZERO)
+    DIRECTED_BOTH(X, rm, FE_DOWNWARD)                                                              \
+    DIRECTED_BOTH(X, rp, FE_UPWARD) DIRECTED_BOTH(X, rz, FE_TOWARDZERO)
 
 #define TERNARIES(X)                                                                               \
-    X(fma_rm, "fma.rm.f32", "w:www", float, directed((double)x *(double)y, (double)z, DOWN))       \
-    X(fma_rp, "fma.rp.f32", "w:www", float, directed((double)x *(double)y, (double)z, UP))         \
-    X(fma_rz, "fma.rz.f32", "w:www", float, directed((double)x *(double)y, (double)z, TO_ZERO))    \
     X(fma_f32, "fma.rn.f32", "w:www", float, __builtin_fmaf(x, y, z))                              \
     X(fma_ftz, "fma.rn.ftz.f32", "w:www", float,                                                   \
       flushed(__builtin_fmaf(flushed(x), flushed(y), flushed(z))))                                 \
+    X(mad_f32, "mad.rn.f32", "w:www", float, __builtin_fmaf(x, y, z))                              \
     X(fma_f64, "fma.rn.f64", "d:ddd", double, __builtin_fma(x, y, z))
 
 /* 2^n, of -126 to 127. */
@@ -113,36 +126,30 @@ static inline float power_of_two(float x)
     return x != x ? x : result;
 }
 
-/* The sum of two numbers, each of which is a float or a product of two, which a double holds
- * exactly. Their sum in double is `sum`, and `rest` what it leaves out, exactly (Knuth's TwoSum).
- * Both say on which side of the nearest float the number lies. */
-static float directed(double a, double b, enum rounding rounding)
-{
-    double sum = a + b, of_b = sum - a, rest = (a - (sum - of_b)) + (b - of_b), beyond;
-    float nearest = (float)sum;
-
-    if (!isfinite(sum))
-        return nearest;
-    if (sum == 0)
-        return rounding == DOWN && (signbit(a) || signbit(b)) ? -0.0f : nearest;
-    beyond = sum - (double)nearest;
-    beyond = beyond != 0 ? beyond : rest;
-    if (beyond < 0 && (rounding == DOWN || (rounding == TO_ZERO && nearest > 0)))
-        return nextafterf(nearest, -INFINITY);
-    if (beyond > 0 && (rounding == UP || (rounding == TO_ZERO && nearest < 0)))
-        return nextafterf(nearest, INFINITY);
-    return nearest;
-}
-
+#define TERNARY_OF(function, held, type, result, expression)                                       \
+    TERNARY(function, held, type, type, result, expression)
+#define DEFINE_DIRECTED(function, shape, way, name, form, T, expression)                           \
+    shape(nearest_##function, T, T, T, expression) static void function(                           \
+        struct warp *warp, const struct instruction *instruction)                                  \
+    {                                                                                              \
+        fesetround(way);                                                                           \
+        nearest_##function(warp, instruction);                                                     \
+        fesetround(FE_TONEAREST);                                                                  \
+    }
 #define DEFINE_BINARY(function, name, form, T, expression) BINARY(function, T, T, T, expression)
 #define DEFINE_UNARY(function, name, form, T, expression)  UNARY(function, T, T, T, expression)
 #define DEFINE_TERNARY(function, name, form, T, expression)                                        \
     TERNARY(function, T, T, T, T, expression)
 BINARIES(DEFINE_BINARY)
-DIRECTED(DEFINE_BINARY)
 UNARIES(DEFINE_UNARY)
 TERNARIES(DEFINE_TERNARY)
+#pragma GCC push_options
+#pragma GCC optimize("no-inline", "rounding-math")
+DIRECTED(DEFINE_DIRECTED)
+#pragma GCC pop_options
 
-#define ROW(function, name, form, ...) { name, function, form },
-static const struct opcode rows[] = { BINARIES(ROW) DIRECTED(ROW) UNARIES(ROW) TERNARIES(ROW) };
+#define ROW(function, name, form, ...)                      { name, function, form },
+#define ROW_DIRECTED(function, shape, way, name, form, ...) { name, function, form },
+static const struct opcode rows[] = { BINARIES(ROW) DIRECTED(ROW_DIRECTED) UNARIES(ROW)
+                                          TERNARIES(ROW) };
 const struct opcode_table opcodes_real = { rows, ARRAY_SIZE(rows) };

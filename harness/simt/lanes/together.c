@@ -1,11 +1,11 @@
 /* Lanes of a warp together: shuffles and votes. Every lane of the mask that is alive must come at
  * the same time ("Parallel Synchronization and Communication Instructions": otherwise what happens
  * is undefined). */
-#include "harness/simt/lanes/lanes.h"
+#include "harness/simt/code/lanes.h"
 
 #include <string.h>
 
-static void check_members(struct warp *warp, const struct instruction *instruction, uint32_t mask)
+void warp_check_members(struct warp *warp, const struct instruction *instruction, uint32_t mask)
 {
     uint32_t absent = mask & warp->live & ~warp->exec, strange = warp->exec & ~mask;
 
@@ -69,7 +69,7 @@ void lanes_shuffle(struct warp *warp, const struct instruction *instruction)
 
     if (warp->exec == 0 || exchange(warp, instruction))
         return;
-    check_members(warp, instruction, mask_of(warp, instruction->s[3]));
+    warp_check_members(warp, instruction, mask_of(warp, instruction->s[3]));
     for (int l = 0; l < SIMT_LANES; l++) {
         int away = (int)(by[l] & 31), segment = (int)(clamp[l] >> 8 & 31),
             last = (int)(clamp[l] & 31);
@@ -119,7 +119,7 @@ void lanes_vote(struct warp *warp, const struct instruction *instruction)
 
     if (warp->exec == 0)
         return;
-    check_members(warp, instruction, mask_of(warp, instruction->s[1]));
+    warp_check_members(warp, instruction, mask_of(warp, instruction->s[1]));
     bits = bits_of(REGISTER(uint32_t, instruction->s[0])) & warp->exec;
     switch ((enum vote_mode)instruction->mode) {
     case VOTE_ANY:
@@ -141,7 +141,7 @@ void lanes_ballot(struct warp *warp, const struct instruction *instruction)
 
     if (warp->exec == 0)
         return;
-    check_members(warp, instruction, mask_of(warp, instruction->s[1]));
+    warp_check_members(warp, instruction, mask_of(warp, instruction->s[1]));
     bits = bits_of(REGISTER(uint32_t, instruction->s[0])) & warp->exec;
     LANES(uint32_t, REGISTER(uint32_t, instruction->d[0]), v = bits)
 }
@@ -155,7 +155,7 @@ void lanes_reduce(struct warp *warp, const struct instruction *instruction)
 
     if (warp->exec == 0)
         return;
-    check_members(warp, instruction, mask_of(warp, instruction->s[1]));
+    warp_check_members(warp, instruction, mask_of(warp, instruction->s[1]));
     result = a[first_lane(warp->exec)];
     for (int l = first_lane(warp->exec) + 1; l < SIMT_LANES; l++) {
         bool is_less = is_signed ? (int32_t)a[l] < (int32_t)result : a[l] < result;
@@ -183,6 +183,33 @@ void lanes_reduce(struct warp *warp, const struct instruction *instruction)
         }
     }
     LANES(uint32_t, REGISTER(uint32_t, instruction->d[0]), v = result)
+}
+
+/* The lanes with the same number; or of all, whether they have one and the same. */
+void lanes_match(struct warp *warp, const struct instruction *instruction)
+{
+    uint64_t x[SIMT_LANES];
+    uint32_t same[SIMT_LANES];
+
+    if (warp->exec == 0)
+        return;
+    warp_check_members(warp, instruction, mask_of(warp, instruction->s[1]));
+    for (int l = 0; l < SIMT_LANES; l++)
+        x[l] = instruction->width == 8 ? REGISTER(uint64_t, instruction->s[0])[l]
+                                       : REGISTER(uint32_t, instruction->s[0])[l];
+    for (int l = 0; l < SIMT_LANES; l++) {
+        same[l] = 0;
+        for (int k = 0; k < SIMT_LANES; k++) same[l] |= (uint32_t)(x[k] == x[l]) << k;
+        same[l] &= warp->exec;
+        if (instruction->mode && same[l] != warp->exec)
+            same[l] = 0;
+    }
+    if (instruction->d[0] >= 0) {
+        LANES(uint32_t, REGISTER(uint32_t, instruction->d[0]), v = same[l])
+    }
+    if (instruction->d[1] >= 0) {
+        LANES(uint32_t, REGISTER(uint32_t, instruction->d[1]), v = 0u - (same[l] != 0))
+    }
 }
 
 /* Each thread votes before the barrier, and learns what came of it after. Votes of the next barrier
@@ -215,5 +242,5 @@ void lanes_active(struct warp *warp, const struct instruction *instruction)
 void lanes_together(struct warp *warp, const struct instruction *instruction)
 {
     if (warp->exec != 0)
-        check_members(warp, instruction, mask_of(warp, instruction->s[0]));
+        warp_check_members(warp, instruction, mask_of(warp, instruction->s[0]));
 }

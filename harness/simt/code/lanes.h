@@ -4,16 +4,28 @@
 #pragma once
 
 #include "harness/simt/code/memory.h"
-#include "harness/simt/lanes/opcodes.h"
+#include "harness/simt/code/opcodes.h"
+
+#include <stdio.h>
+
+/* Memory of kernels' malloc(): blocks begin with this, and what they had to give follows. */
+struct heap_block {
+    struct heap_block *next;
+    uint64_t bytes;
+};
+struct lane_heap {
+    struct heap_block *first;
+    uint64_t bytes;
+};
 
 /* A block of the grid. */
 struct warp_group {
     unsigned char *shared; /* memory, and what is known of it, of each word: */
     uint8_t *written;      /* which of its bytes have been */
     uint32_t *writer, *reader;
-    uint32_t *second; /* the last reader of another warp than `reader` */
-    uint32_t *adder;  /* the last atomic operation */
-    size_t shared_bytes;
+    uint32_t *second;                 /* the last reader of another warp than `reader` */
+    uint32_t *adder;                  /* the last atomic operation */
+    size_t shared_bytes, reserved;    /* reserved: where the system's own begin */
     uint32_t phase;                   /* barriers passed */
     uint32_t said_yes[2], said_no[2]; /* threads' votes at barriers, of this phase and the other */
     uint32_t needed;                  /* the last of them that ordered accesses */
@@ -24,7 +36,12 @@ struct warp_group {
 
 struct grid_launch {
     struct simt *simt;
-    uint64_t left; /* instructions that it may have */
+    struct lane_heap *heap;
+    const struct simt_texture *textures;
+    int64_t texture_count;
+    FILE *output; /* of printf(); NULL: nowhere */
+    uint64_t printed;
+    uint64_t most, left; /* instructions that it may have, and may have still */
     struct memory *memory;
     struct simt_kernel *kernel;
     const struct simt_grid *grid;
@@ -48,13 +65,17 @@ struct warp {
     unsigned char *registers;
     struct grid_launch *launch;
     struct warp_group *group;
-    unsigned char *local; /* [lanes][local bytes] */
-    uint32_t exec;        /* the lanes that take part, as bits */
-    uint32_t live;        /* those that have not ended */
-    bool full;            /* all take part */
-    bool waits;           /* at a barrier */
-    uint32_t number;      /* in its block */
-    uint32_t stamp;       /* of its accesses to global memory */
+    unsigned char *local;          /* [lanes][local bytes] */
+    unsigned char *calls;          /* [lanes][bytes of calls] */
+    uint32_t exec;                 /* the lanes that take part, as bits */
+    uint32_t live;                 /* those that have not ended */
+    bool full;                     /* all take part */
+    bool waits;                    /* at a barrier */
+    uint32_t number;               /* in its block */
+    uint32_t stamp;                /* of its accesses to global memory */
+    uint32_t (*stage)[SIMT_LANES]; /* registers of matrix instructions; NULL: it has none */
+    struct pending_copy *copies;   /* copies.c */
+    int64_t copy_count, copy_room, copy_groups;
     struct lane_entry stack[SIMT_STACK];
     int depth;
 };
@@ -66,6 +87,12 @@ void warp_take(struct warp *warp, uint32_t mask);
 void warp_find(struct warp *warp, const struct instruction *instruction,
                enum simt_finding_kind kind, int lane, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
+
+/* In together.c: reports lanes of the mask that are elsewhere, and others that are here. */
+void warp_check_members(struct warp *warp, const struct instruction *instruction, uint32_t mask);
+
+/* In half.c: the sums of two pairs of numbers of 16 bits. */
+uint32_t half_sums(uint32_t a, uint32_t b, bool bf16);
 
 static inline int first_lane(uint32_t mask)
 {

@@ -1,6 +1,6 @@
 /* Checks and counts of accesses to shared memory: 32 banks of a word each. Between two barriers,
  * warps must not use a word that one of them writes. */
-#include "harness/simt/lanes/access.h"
+#include "harness/simt/access/access.h"
 
 enum { BANKS = 32, PHASE_BITS = 20 };
 #define SEVERAL UINT32_C(0xfff) /* readers */

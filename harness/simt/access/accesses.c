@@ -1,7 +1,7 @@
 /* Loads, stores and atomic operations: the addresses of all lanes are found first, then the access
  * is checked and counted as a whole by the space that it goes to, and only then bytes move. So a
  * kernel that is wrong changes nothing but what it may. */
-#include "harness/simt/lanes/access.h"
+#include "harness/simt/access/access.h"
 
 #include "kernels/dialect/half.h"
 
@@ -30,7 +30,8 @@ void lanes_parameter(struct warp *warp, const struct instruction *instruction)
 /* A generic address says by its window which space it is in; all lanes must be in one. */
 static enum simt_space space_of(const struct instruction *instruction, struct access *access)
 {
-    uint64_t window = access->from & (SIMT_SHARED_WINDOW | SIMT_LOCAL_WINDOW);
+    const uint64_t windows = SIMT_SHARED_WINDOW | SIMT_LOCAL_WINDOW | SIMT_PARAM_WINDOW;
+    uint64_t window = access->from & windows;
 
     if (instruction->space != SPACE_GENERIC)
         return (enum simt_space)instruction->space;
@@ -39,25 +40,30 @@ static enum simt_space space_of(const struct instruction *instruction, struct ac
     for (int l = access->first; l < access->end; l++) access->address[l] &= ~window;
     access->from &= ~window;
     access->to &= ~window;
-    return window == SIMT_SHARED_WINDOW ? SPACE_SHARED : SPACE_LOCAL;
+    return window == SIMT_SHARED_WINDOW  ? SPACE_SHARED
+           : window == SIMT_LOCAL_WINDOW ? SPACE_LOCAL
+                                         : SPACE_PARAM;
 }
 
-/* Each lane has its own local memory; its addresses become places in all lanes'. */
+/* Each lane has its own local memory, and that of calls; its addresses become places in all lanes'.
+ */
 static bool local_check(struct warp *warp, const struct instruction *instruction,
-                        struct access *access)
+                        struct access *access, bool call)
 {
-    uint64_t bytes = (uint64_t)warp->launch->kernel->local_bytes;
+    const struct simt_kernel *kernel = warp->launch->kernel;
+    uint64_t bytes = (uint64_t)(call ? kernel->call_bytes : kernel->local_bytes);
 
     for (int l = access->first; l < access->end; l++) {
         if (warp->lane[l] &&
             (access->address[l] >= bytes || access->address[l] + access->bytes > bytes)) {
             warp_find(warp, instruction, SIMT_OUT_OF_BOUNDS, l,
-                      "byte %lld of local memory, which has %llu", (long long)access->address[l],
-                      (unsigned long long)bytes);
+                      "byte %lld of %s memory, which has %llu", (long long)access->address[l],
+                      call ? "a call's" : "local", (unsigned long long)bytes);
             return false;
         }
     }
-    access_count_local(access, warp, instruction);
+    if (!call)
+        access_count_local(access, warp, instruction);
     for (int l = access->first; l < access->end; l++) access->address[l] += (uint64_t)l * bytes;
     access->shape = ACCESS_SCATTERED;
     return true;
@@ -86,7 +92,10 @@ static bool check_access(struct warp *warp, const struct instruction *instructio
         return shared_check(warp, instruction, access, store, atomic);
     case SPACE_LOCAL:
         *base = (uint64_t)(uintptr_t)warp->local;
-        return local_check(warp, instruction, access);
+        return local_check(warp, instruction, access, false);
+    case SPACE_CALL:
+        *base = (uint64_t)(uintptr_t)warp->calls;
+        return local_check(warp, instruction, access, true);
     case SPACE_PARAM:
         *base = (uint64_t)(uintptr_t)warp->launch->parameters;
         return parameter_check(warp, instruction, access);
@@ -98,6 +107,13 @@ static bool check_access(struct warp *warp, const struct instruction *instructio
         access_count_global(access, warp, instruction);
         return true;
     }
+}
+
+bool access_at(struct warp *warp, const struct instruction *instruction, struct access *access,
+               bool store, uint64_t *base)
+{
+    access_shape_of(access, warp);
+    return check_access(warp, instruction, access, store, false, base);
 }
 
 void lanes_load(struct warp *warp, const struct instruction *instruction)
@@ -148,6 +164,8 @@ static uint64_t less(uint64_t a, uint64_t b, int mode, unsigned width)
  * and dec wrap at x, not at the end of the type ("atom"). */
 static uint64_t combined(uint64_t old, uint64_t x, uint64_t swap, int mode, unsigned width)
 {
+    if (mode & (ATOMIC_F16 | ATOMIC_BF16))
+        return half_sums((uint32_t)old, (uint32_t)x, mode & ATOMIC_BF16);
     if (mode == (ATOMIC_ADD | ATOMIC_FLOAT))
         return width == 4 ? half_bits_of(half_float_of((uint32_t)old) + half_float_of((uint32_t)x))
                           : double_sum(old, x);
@@ -175,6 +193,29 @@ static uint64_t combined(uint64_t old, uint64_t x, uint64_t swap, int mode, unsi
     }
 }
 
+static void atomic_element(struct warp *warp, const struct instruction *instruction, int l, int e,
+                           void *at)
+{
+    unsigned width = instruction->width;
+    bool narrow = width <= 4;
+    uint64_t old = 0, x, swap = 0;
+
+    memcpy(&old, at, width);
+    x = narrow ? REGISTER(uint32_t, instruction->s[e])[l]
+               : REGISTER(uint64_t, instruction->s[e])[l];
+    if ((instruction->mode & (ATOMIC_FLOAT - 1)) == ATOMIC_CAS) {
+        swap = narrow ? REGISTER(uint32_t, instruction->s[1])[l]
+                      : REGISTER(uint64_t, instruction->s[1])[l];
+        x &= width == 2 ? 0xffff : UINT64_MAX;
+    }
+    x = combined(old, x, swap, instruction->mode, width);
+    memcpy(at, &x, width);
+    if (instruction->d[e] >= 0 && narrow)
+        REGISTER(uint32_t, instruction->d[e])[l] = (uint32_t)old;
+    else if (instruction->d[e] >= 0)
+        REGISTER(uint64_t, instruction->d[e])[l] = old;
+}
+
 /* Lane after lane, which is one of the orders that PTX allows. */
 void lanes_atomic(struct warp *warp, const struct instruction *instruction)
 {
@@ -187,22 +228,8 @@ void lanes_atomic(struct warp *warp, const struct instruction *instruction)
     access_find(&access, warp, instruction);
     if (!check_access(warp, instruction, &access, false, true, &base))
         return;
-    for (int l = access.first; l < access.end; l++) {
-        void *at = (void *)(uintptr_t)(access.address[l] + base);
-        uint64_t old = 0, x, swap = 0;
-        if (!warp->lane[l])
-            continue;
-        memcpy(&old, at, width);
-        x = width == 4 ? REGISTER(uint32_t, instruction->s[0])[l]
-                       : REGISTER(uint64_t, instruction->s[0])[l];
-        if (instruction->s[1] >= 0)
-            swap = width == 4 ? REGISTER(uint32_t, instruction->s[1])[l]
-                              : REGISTER(uint64_t, instruction->s[1])[l];
-        x = combined(old, x, swap, instruction->mode, width);
-        memcpy(at, &x, width);
-        if (instruction->d[0] >= 0 && width == 4)
-            REGISTER(uint32_t, instruction->d[0])[l] = (uint32_t)old;
-        else if (instruction->d[0] >= 0)
-            REGISTER(uint64_t, instruction->d[0])[l] = old;
-    }
+    for (int l = access.first; l < access.end; l++)
+        for (int e = 0; warp->lane[l] && e < instruction->vector; e++)
+            atomic_element(warp, instruction, l, e,
+                           (void *)(uintptr_t)(access.address[l] + base + (uint64_t)e * width));
 }

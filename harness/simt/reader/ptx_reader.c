@@ -1,6 +1,6 @@
 /* Reads the declarations of a module: files, variables, and kernels with their parameters. The text
  * may be anybody's, so all that could grow without end has a limit, which is said with the line. */
-#include "harness/simt/ptx_reader.h"
+#include "harness/simt/reader/ptx_reader.h"
 
 #include "harness/base/rows.h"
 #include "harness/base/words/text.h"
@@ -83,8 +83,8 @@ int reader_type_bits(struct ptx_word type)
     return 0;
 }
 
-static enum status add_symbol(struct reader *reader, struct ptx_word name, enum simt_space space,
-                              uint64_t value)
+enum status reader_name(struct reader *reader, struct ptx_word name, enum simt_space space,
+                        uint64_t value)
 {
     if (reader->symbol_count == SIMT_MOST_NAMES)
         READER_FAIL(reader, "more than %d names", SIMT_MOST_NAMES);
@@ -105,9 +105,9 @@ struct symbol *reader_symbol(const struct reader *reader, struct ptx_word name)
     return NULL;
 }
 
-/* ".align 4 .b8 name[144]": bytes of an element, of all, and the name. Empty brackets make 0 bytes,
- * for dynamic memory. The product is bounded at each dimension, so it cannot overflow. */
-static enum status declarator(struct reader *reader, uint64_t *align, int *element, uint64_t *bytes,
+/* Empty brackets make 0 bytes, for dynamic memory. The product is bounded at each dimension, so it
+ * cannot overflow. */
+enum status reader_declarator(struct reader *reader, uint64_t *align, int *element, uint64_t *bytes,
                               struct ptx_word *name)
 {
     uint64_t count = 1, dimension;
@@ -172,10 +172,10 @@ enum status reader_variable(struct reader *reader)
     struct ptx_word name;
     int element;
 
-    TRY(declarator(reader, &align, &element, &bytes, &name));
+    TRY(reader_declarator(reader, &align, &element, &bytes, &name));
     TRY(reader_want(reader, ";"));
     TRY(give_room(reader, shared, align, bytes, &value));
-    return add_symbol(reader, name, shared ? SPACE_SHARED : SPACE_LOCAL, value);
+    return reader_name(reader, name, shared ? SPACE_SHARED : SPACE_LOCAL, value);
 }
 
 /* ".shared .align 4 .b8 tile[4096];" or ".extern .shared .align 16 .b8 dynamic[];" */
@@ -184,9 +184,9 @@ static enum status shared_variable(struct reader *reader, bool external)
     struct symbol symbol = { .space = SPACE_SHARED, .is_of_module = true };
     int element;
 
-    TRY(declarator(reader, &symbol.align, &element, &symbol.bytes, &symbol.name));
+    TRY(reader_declarator(reader, &symbol.align, &element, &symbol.bytes, &symbol.name));
     TRY(reader_want(reader, ";"));
-    TRY(add_symbol(reader, symbol.name, SPACE_SHARED, 0));
+    TRY(reader_name(reader, symbol.name, SPACE_SHARED, 0));
     symbol.is_dynamic = external && symbol.bytes == 0;
     reader->symbols[reader->symbol_count - 1] = symbol;
     return STATUS_OK;
@@ -242,7 +242,7 @@ static enum status global_variable(struct reader *reader)
 
     if (reader_accept(reader, ".attribute")) /* (.managed) */
         for (int i = 0; i < 3; i++) reader_take(reader);
-    TRY(declarator(reader, &align, &element, &bytes, &name));
+    TRY(reader_declarator(reader, &align, &element, &bytes, &name));
     all = bytes;
     for (variable = reader->module->variables; variable != NULL; variable = variable->next)
         all += variable->bytes;
@@ -272,7 +272,7 @@ static enum status global_variable(struct reader *reader)
             TRY(reader_want(reader, "}"));
     }
     TRY(reader_want(reader, ";"));
-    return add_symbol(reader, name, SPACE_GLOBAL, (uint64_t)(uintptr_t)variable->memory);
+    return reader_name(reader, name, SPACE_GLOBAL, (uint64_t)(uintptr_t)variable->memory);
 }
 
 /* "(.param .u64 a, .param .align 8 .b8 s[24])" */
@@ -286,13 +286,13 @@ static enum status parameters(struct reader *reader)
         struct ptx_word name;
 
         TRY(reader_want(reader, ".param"));
-        TRY(declarator(reader, &align, &element, &bytes, &name));
+        TRY(reader_declarator(reader, &align, &element, &bytes, &name));
         if (kernel->parameters == SIMT_PARAMETERS)
             READER_FAIL(reader, "more than %d parameters", SIMT_PARAMETERS);
         kernel->parameter_bytes = aligned(kernel->parameter_bytes, align);
         if (bytes + (uint64_t)kernel->parameter_bytes > SIMT_MOST_PARAMETERS)
             READER_FAIL(reader, "more than %d bytes of parameters", SIMT_MOST_PARAMETERS);
-        TRY(add_symbol(reader, name, SPACE_PARAM, (uint64_t)kernel->parameter_bytes));
+        TRY(reader_name(reader, name, SPACE_PARAM, (uint64_t)kernel->parameter_bytes));
         kernel->parameter_offset[kernel->parameters] = kernel->parameter_bytes;
         kernel->parameter_size[kernel->parameters++] = (int)bytes;
         kernel->parameter_bytes += (int)bytes;
@@ -322,7 +322,7 @@ static enum status tuning(struct reader *reader)
 }
 
 /* To the end of a declaration: its ';', or the '}' of its body. */
-static enum status skip_declaration(struct reader *reader)
+enum status reader_skip(struct reader *reader)
 {
     int depth = 0;
 
@@ -346,6 +346,7 @@ static enum status kernel_read(struct reader *reader, struct simt_kernel *kernel
     reader->line = -1;
     reader->dynamic_align = 0;
     reader->declared_count = reader->label_count = reader->jump_count = 0;
+    reader->call_bytes = 0;
     if (reader_accept(reader, "("))
         TRY(parameters(reader));
     TRY(tuning(reader));
@@ -368,14 +369,9 @@ static enum status entry(struct reader *reader)
     kernel->module = reader->module;
     reader->module->kernels = kernel;
     TRY(text_make(&kernel->name, "%.*s", name.length, name.text));
-    if (!reader->picks)
-        return kernel_read(reader, kernel);
-    if (reader->wanted == NULL || strcmp(kernel->name, reader->wanted) == 0) {
-        reader->picked = kernel;
-        reader->picked_at = reader->at;
-    }
-    reader->entries++;
-    return skip_declaration(reader);
+    TRY(rows_grow(&reader->bodies, reader->body_count + 1, &reader->body_room));
+    reader->bodies[reader->body_count++] = reader->at;
+    return reader_skip(reader);
 }
 
 /* ".file 1 \"/path/sum.cu\"": lines name it by the number. Folders are left out. */
@@ -427,13 +423,13 @@ static enum status known_variable(struct reader *reader)
     enum status status;
 
     if (is_texture(reader_peek(reader)))
-        return skip_declaration(reader);
+        return reader_skip(reader);
     status = global_variable(reader);
-    return status == STATUS_BAD_INPUT && reader->picks ? skip_declaration(reader) : status;
+    return status == STATUS_BAD_INPUT && reader->picks ? reader_skip(reader) : status;
 }
 
-/* Functions, textures and what is defined elsewhere are passed over: an instruction that uses them
- * is unknown. */
+/* Textures and what is defined elsewhere are passed over: an instruction that uses them is unknown.
+ * So is every declaration that is not known, if one kernel is asked for: others may use it. */
 static enum status declaration(struct reader *reader)
 {
     struct ptx_word word = reader_take(reader);
@@ -450,16 +446,20 @@ static enum status declaration(struct reader *reader)
     if (word_is(word, ".visible") || word_is(word, ".weak") || word_is(word, ".common") ||
         word_is(word, ";"))
         return STATUS_OK;
+    if (word_is(word, ".extern") && reader_accept(reader, ".func"))
+        return reader_function(reader);
     if (word_is(word, ".extern") && !reader_accept(reader, ".shared"))
-        return skip_declaration(reader);
+        return reader_skip(reader);
     if (word_is(word, ".extern") || word_is(word, ".shared"))
         return shared_variable(reader, word_is(word, ".extern"));
     if (word_is(word, ".global") || word_is(word, ".const"))
         return known_variable(reader);
     if (word_is(word, ".entry"))
         return entry(reader);
-    if (word_is(word, ".func") || word_is(word, ".pragma") || word_is(word, ".alias"))
-        return skip_declaration(reader);
+    if (word_is(word, ".func"))
+        return reader_function(reader);
+    if (reader->picks || word_is(word, ".pragma") || word_is(word, ".alias"))
+        return reader_skip(reader);
     READER_FAIL(reader, "unknown declaration %.*s", word.length, word.text);
 }
 
@@ -501,7 +501,8 @@ enum status module_read(struct module **made, const char *text, size_t bytes, co
                         bool picks, const char *wanted)
 {
     enum status status = STATUS_OK;
-    struct reader reader = { .picks = picks, .wanted = wanted };
+    struct reader reader = { .picks = picks };
+    int64_t number;
 
     *made = NULL;
     TRY_OUT(rows_make(&reader.module, 1));
@@ -510,11 +511,14 @@ enum status module_read(struct module **made, const char *text, size_t bytes, co
     memcpy(reader.module->text, text, bytes);
     TRY_OUT(words_of(&reader.words, &reader.count, reader.module->text, bytes));
     while (reader.at < reader.count) TRY_OUT(declaration(&reader));
-    /* Whether it is the only one is known at the end. The others are never read, so what they use
-     * need not be known. */
-    if (reader.picked != NULL && (wanted != NULL || reader.entries == 1)) {
-        reader.at = reader.picked_at;
-        TRY_OUT(kernel_read(&reader, reader.picked));
+    /* Whether a kernel is the only one is known now. What is not asked for is never read, so what
+     * it uses need not be known. The list of kernels has the last one first. */
+    number = reader.body_count;
+    for (struct simt_kernel *kernel = reader.module->kernels; kernel != NULL;
+         kernel = kernel->next) {
+        reader.at = reader.bodies[--number];
+        if (!picks || (wanted != NULL ? strcmp(kernel->name, wanted) == 0 : reader.body_count == 1))
+            TRY_OUT(kernel_read(&reader, kernel));
     }
     *made = reader.module;
 
@@ -526,5 +530,7 @@ out:
     free(reader.symbols);
     free(reader.labels);
     free(reader.jumps);
+    free(reader.functions);
+    free(reader.bodies);
     return status;
 }

@@ -1,7 +1,7 @@
 /* The addresses of one access by the lanes of a warp. */
 #pragma once
 
-#include "harness/simt/lanes/lanes.h"
+#include "harness/simt/code/lanes.h"
 
 /* RANGE: the lanes that take part are neighbours, and so are their addresses, without gaps. ONE:
  * all have the same. */
@@ -18,6 +18,14 @@ struct access {
 /* Some lane takes part. */
 void access_find(struct access *access, const struct warp *warp,
                  const struct instruction *instruction);
+
+/* The same for addresses that are there already: the shape, and the first and last byte. */
+void access_shape_of(struct access *access, const struct warp *warp);
+
+/* Checks and counts an access to the space of the instruction, whose addresses and bytes are those
+ * of `access`; *base is what the host adds to them. False after a finding that ends the launch. */
+bool access_at(struct warp *warp, const struct instruction *instruction, struct access *access,
+               bool store, uint64_t *base);
 
 /* Moves between registers and the host's addresses `base` bytes beyond the lanes'. */
 void access_load(const struct access *access, const struct warp *warp,

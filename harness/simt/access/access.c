@@ -1,6 +1,6 @@
 /* The addresses of an access, and the moves between registers and memory. Three shapes have ways of
  * their own, since most accesses of words are of neighbours, or of one address. */
-#include "harness/simt/lanes/access.h"
+#include "harness/simt/access/access.h"
 
 #include <string.h>
 
@@ -23,13 +23,18 @@ static void lane_addresses(struct access *access, const struct warp *warp,
 void access_find(struct access *access, const struct warp *warp,
                  const struct instruction *instruction)
 {
-    unsigned bytes = (unsigned)instruction->width * instruction->vector;
+    lane_addresses(access, warp, instruction);
+    access->bytes = (unsigned)instruction->width * instruction->vector;
+    access_shape_of(access, warp);
+}
+
+void access_shape_of(struct access *access, const struct warp *warp)
+{
+    unsigned bytes = access->bytes;
     int first = first_lane(warp->exec), end = SIMT_LANES - __builtin_clz(warp->exec);
     uint64_t apart = 0, differ = 0, start, least = UINT64_MAX, most = 0;
     bool neighbours = __builtin_popcount(warp->exec) == end - first;
 
-    lane_addresses(access, warp, instruction);
-    access->bytes = bytes;
     access->first = first;
     access->end = end;
     start = access->address[first];

@@ -30,6 +30,17 @@ simt_operation lanes_pack16, lanes_unpack16, lanes_pack32, lanes_unpack32;
 simt_operation lanes_shuffle, lanes_vote, lanes_ballot, lanes_reduce, lanes_active, lanes_together;
 simt_operation lanes_barrier_vote, lanes_barrier_result; /* before and after a barrier */
 simt_operation lanes_parameter, lanes_load, lanes_store, lanes_atomic;
+simt_operation lanes_match, lanes_clock, lanes_convert, lanes_nothing;
+
+simt_operation lanes_stage, lanes_unstage, lanes_product, lanes_tile_access, lanes_rows;
+simt_operation lanes_copy_read, lanes_copy_write, lanes_copy_commit, lanes_copy_wait;
+simt_operation lanes_texture, lanes_surface;
+
+/* Functions of the system, with the places of their parameters as calls.c puts them. */
+simt_operation lanes_print, lanes_assert, lanes_allocate, lanes_release;
+
+enum texture_mode { TEXTURE_REAL = 4, TEXTURE_WHOLE = 8 }; /* added to the dimensions */
+enum clock_mode { CLOCK_LOW, CLOCK_HIGH, CLOCK_WHOLE, CLOCK_NONE };
 
 enum shuffle_mode { SHUFFLE_BFLY, SHUFFLE_DOWN, SHUFFLE_UP, SHUFFLE_IDX };
 enum vote_mode { VOTE_ANY, VOTE_ALL, VOTE_UNI };
@@ -56,5 +67,7 @@ enum atomic_mode {
     ATOMIC_DEC,
     ATOMIC_MODES,
     ATOMIC_FLOAT = 16, /* added to the mode */
-    ATOMIC_SIGNED = 32
+    ATOMIC_SIGNED = 32,
+    ATOMIC_F16 = 64,
+    ATOMIC_BF16 = 128
 };

@@ -1,7 +1,7 @@
 /* Counts of requests: the sectors that they touch, and the worst one of each instruction. Sectors
  * beyond those that the bytes fill have a cause each: rows that begin inside a sector, lanes that
  * take no part, or lanes that are far from each other, which is what remains. */
-#include "harness/simt/lanes/access.h"
+#include "harness/simt/access/access.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* Checks of accesses to global memory. Each access has remembered the block that it was in last,
  * and if all lanes are in one piece of a block the piece is checked as a whole. */
-#include "harness/simt/lanes/access.h"
+#include "harness/simt/access/access.h"
 
 typedef unsigned long long wide;
 

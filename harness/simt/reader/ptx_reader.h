@@ -1,9 +1,9 @@
-/* Shared by the two halves of the reader: reader.c reads a module, body.c the instructions of a
- * kernel. */
+/* Shared by the files of the reader: ptx_reader.c reads a module, calls.c functions, body.c the
+ * statements of both, forms.c, matrix_forms.c and operands.c their instructions. */
 #pragma once
 
 #include "harness/simt/code/code.h"
-#include "harness/simt/words.h"
+#include "harness/simt/reader/words.h"
 
 /* Registers that one declaration made: stem and number, or a name. */
 struct declared {
@@ -23,6 +23,13 @@ struct symbol {
     const struct simt_kernel *kernel; /* whose shared memory it is in now */
 };
 
+/* A function, as words: its code is put in where it is called. */
+struct function {
+    struct ptx_word name;
+    int64_t returns, parameters, body; /* the word after "(", or "{"; -1: it has none */
+    bool is_open;                      /* being put in */
+};
+
 /* A label, or a branch to one. */
 struct label {
     struct ptx_word name;
@@ -37,6 +44,7 @@ struct reader {
     struct simt_kernel *kernel; /* that is being read */
     struct declared *declared;
     int64_t declared_count, declared_room;
+    int64_t first_declared; /* of the function that is being read */
     struct symbol *symbols; /* the module's first, then the kernel's */
     int64_t symbol_count, symbol_room;
     struct label *labels, *jumps;
@@ -44,12 +52,16 @@ struct reader {
     int32_t line;           /* of the module's lines */
     uint64_t dynamic_align; /* of the dynamic memory that the kernel uses; 0: it uses none */
 
-    /* If it picks, kernels are passed over, and one is read at the end: `wanted`, or the only one
-     * if that is NULL. */
-    bool picks;
-    const char *wanted;
-    struct simt_kernel *picked; /* found, from the word at `picked_at` on */
-    int64_t picked_at, entries; /* entries: kernels of the module */
+    struct function *functions;
+    int64_t function_count, function_room;
+    int depth;      /* of functions that are being put in */
+    int call_bytes; /* of the parameters of calls, in the braces that are open */
+
+    /* Kernels are read at the end, when all functions are known: their words, from that after the
+     * name on. */
+    int64_t *bodies;
+    int64_t body_count, body_room;
+    bool picks; /* only the kernel `wanted`, or the only one if that is NULL */
 };
 
 /* Says the place: "kernels.ptx:120: ". */
@@ -77,6 +89,19 @@ enum status reader_address(struct reader *reader, struct symbol *symbol, uint64_
 
 /* A new register. */
 enum status reader_register(struct reader *reader, struct simt_register row, int32_t *number);
+
+/* ".align 4 .b8 name[144]": bytes of an element, of all, and the name. */
+enum status reader_declarator(struct reader *reader, uint64_t *align, int *element, uint64_t *bytes,
+                              struct ptx_word *name);
+enum status reader_name(struct reader *reader, struct ptx_word name, enum simt_space space,
+                        uint64_t value);
+
+/* To the ';' or '}' of a declaration. */
+enum status reader_skip(struct reader *reader);
+
+/* calls.c: ".func" of a module, and ".param .b64 param0;" of a call, from the next word on. */
+enum status reader_function(struct reader *reader);
+enum status reader_call_parameter(struct reader *reader);
 
 /* body.c: the statements from '{' to its '}'. */
 enum status reader_body(struct reader *reader);
