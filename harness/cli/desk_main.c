@@ -5,7 +5,6 @@
 #include "harness/cli/line/command_set.h"
 
 #include <signal.h>
-#include <stdio.h>
 
 static const struct command *const commands[] = {
     &command_record, &command_diagnose, &command_digest,  &command_job,
@@ -42,9 +41,5 @@ int main(int argc, char **argv)
 
     signal(SIGXFSZ, SIG_IGN); /* beyond `ulimit -f`, a write fails with a sentence */
     status = command_set_run(&commands_here, argc, argv, &exit_code);
-    if (status == STATUS_OK)
-        return exit_code;
-    fflush(stdout);
-    command_print_error();
-    return exit_code != 0 ? exit_code : status_exit_code(status);
+    return status == STATUS_OK ? exit_code : command_set_failed(status, exit_code);
 }

@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <stdio.h>
 #include <sys/prctl.h>
 
 /* In the order of the help text. */
@@ -74,10 +73,7 @@ int main(int argc, char **argv)
         return exit_code;
     if (ranks_count() > 1)
         status_context("rank %d", ranks_rank());
-    fflush(stdout);
-    command_print_error();
-    if (exit_code == 0)
-        exit_code = status_exit_code(status);
+    exit_code = command_set_failed(status, exit_code);
     /* The other ranks must not wait for one that failed. */
     ranks_abort(exit_code);
     return exit_code;

@@ -1,5 +1,5 @@
 /* A history made of any bytes. */
-#include "harness/desk/compare/history/history_output.h"
+#include "harness/desk/compare/history/history.h"
 #include "tests/fuzz/fuzzing.h"
 
 #include <math.h>

@@ -1,13 +1,14 @@
 /* chokepoint history: the results of many runs in one file, and whether the latest are slower.
  *
  * `add` appends, `show` and `check` read; they share the reading and differ in their page and exit
- * code. How the file is kept is in history_file.h, how changes are found in history.h. */
+ * code. How the file is kept, and how changes are found, is in history.h. */
+#include "harness/desk/compare/history/history.h"
+
 #include "harness/base/rows.h"
 #include "harness/base/words/nearest.h"
 #include "harness/cli/line/commands.h"
 #include "harness/cli/line/flags.h"
 #include "harness/cli/line/values.h"
-#include "harness/desk/compare/history/history_output.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -157,6 +157,13 @@ out:
     return status;
 }
 
+int command_set_failed(enum status status, int exit_code)
+{
+    fflush(stdout);
+    command_print_error();
+    return exit_code != 0 ? exit_code : status_exit_code(status);
+}
+
 /* "chokepoint: run: the result file: cannot write ...", and under --verbose where it was
  * noticed. */
 void command_print_error(void)

@@ -21,3 +21,7 @@ struct command_set {
 /* Runs the command that argv names and flushes standard output. *exit_code as command_execute() has
  * it. */
 enum status command_set_run(const struct command_set *set, int argc, char **argv, int *exit_code);
+
+/* Prints the error of a command that failed, behind what it printed before. Returns the code to
+ * exit with: `exit_code`, or if that is 0, the code that `status` stands for. */
+int command_set_failed(enum status status, int exit_code);

@@ -8,7 +8,6 @@
 #include "harness/desk/page/snapshot_page.h"
 #include "harness/desk/page/tables/diagnosis_tables.h"
 #include "harness/desk/page/timeline_text.h"
-#include "harness/desk/page/what_if_page.h"
 #include "harness/text/catalogue.h"
 
 #include <ctype.h>

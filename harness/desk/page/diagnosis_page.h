@@ -3,6 +3,7 @@
 #pragma once
 
 #include "harness/desk/diagnosis/checklist.h"
+#include "harness/desk/diagnosis/diagnosis.h"
 #include "harness/text/page.h"
 
 /* Printed beside the usual, or instead. */
@@ -49,3 +50,7 @@ void diagnosis_answer(const struct page *page, const struct findings *findings,
 /* A finding as an item. `ranks`: which ranks have it, a line before the evidence; "": none. */
 void diagnosis_finding(const struct page *page, int number, const struct finding *finding,
                        const char *ranks, const struct diagnosis_whole *whole);
+
+/* The page of what_if_page.c: the step of trace number `which` as recorded, and without the causes
+ * that the diagnosis chose, a bar each on one time scale (what_if.h). */
+void what_if_page(const struct page *page, const struct diagnosis *diagnosis, int which);

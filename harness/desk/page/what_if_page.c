@@ -1,6 +1,6 @@
 /* A row for each set of causes: the step without them, its gain, and a bar in which the device's
  * work and its idle time are on one scale. */
-#include "harness/desk/page/what_if_page.h"
+#include "harness/desk/page/diagnosis_page.h"
 
 #include "harness/base/figures/quantity.h"
 #include "harness/base/words/text.h"

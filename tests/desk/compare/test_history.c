@@ -3,7 +3,6 @@
 #include "harness/desk/compare/compared_row.h"
 #include "harness/desk/compare/history/change_points.h"
 #include "harness/desk/compare/history/history.h"
-#include "harness/desk/compare/history/history_output.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <math.h>

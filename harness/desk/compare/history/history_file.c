@@ -1,6 +1,6 @@
 /* Reading goes line by line and keeps what is damaged aside. Adding holds a lock, mends a half line
  * that a killed writer left, and appends all new lines at once or none. */
-#include "harness/desk/compare/history/history_file.h"
+#include "harness/desk/compare/history/history.h"
 
 #include "harness/base/hash.h"
 #include "harness/base/rows.h"

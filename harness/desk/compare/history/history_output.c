@@ -1,6 +1,6 @@
 /* A page has a table per machine, since only rows of one machine compare; a check shows the last
  * change of the rows that have a verdict. */
-#include "harness/desk/compare/history/history_output.h"
+#include "harness/desk/compare/history/history.h"
 
 #include "harness/base/figures/statistics.h"
 #include "harness/base/words/text.h"

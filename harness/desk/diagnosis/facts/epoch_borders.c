@@ -1,3 +1,6 @@
+/* Borders are looked for where the loader marks them, and else by the distances of long waits. Each
+ * way finds places, and then the chance that waits at random steps would look as much like
+ * borders. */
 #include "harness/desk/diagnosis/facts/epoch_borders.h"
 
 #include "harness/base/bisect.h"

@@ -7,7 +7,6 @@
 #include "harness/base/status.h"
 #include "harness/desk/read/kineto/event_parser.h"
 #include "harness/desk/read/kineto/json_scan.h"
-#include "harness/desk/read/kineto/unread_devices.h"
 
 #include <math.h>
 #include <stdlib.h>

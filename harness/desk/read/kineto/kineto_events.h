@@ -31,3 +31,7 @@ enum status kineto_events_join(struct kineto_events *events, struct kineto_event
 /* When all are there: gives events that are written as two halves their end, and drops those
  * without a second half. */
 void kineto_events_settle(struct kineto_events *events);
+
+/* Takes an event that is not kept (unread_devices.c). *device becomes what it tells of, a constant
+ * such as "an MTIA", unless an event before told more. */
+void unread_device_note(const char **device, const struct event_fields *fields);

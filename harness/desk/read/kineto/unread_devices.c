@@ -1,5 +1,7 @@
-/* Tables of what names a device, by the category of an event or by the name of its process. */
-#include "harness/desk/read/kineto/unread_devices.h"
+/* Devices whose rows the reader does not keep, and profilers whose rows have no category at all: a
+ * trace of these seems to show a host that works alone. Tables tell them by the category of an
+ * event or by the name of its process. */
+#include "harness/desk/read/kineto/kineto_events.h"
 
 #include "harness/base/status.h"
 
