@@ -1,5 +1,8 @@
 /* Every argument that could make a driver read or write where it must not, or compute nonsense, is
- * refused here, once for all devices. */
+ * refused here, once for all devices.
+ *
+ * Sizes and widths come from the list of kernels itself, so a new kernel is checked without a line
+ * here. */
 #include "harness/device/check.h"
 
 #include <string.h>
@@ -33,6 +36,7 @@ enum status check_given(const void *pointer, const char *call, const char *what)
     return STATUS_OK;
 }
 
+/* 1 for a kernel whose count is of elements. */
 int check_width(enum kernel kernel, const void *arguments)
 {
     int width = 1;

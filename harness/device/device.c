@@ -1,6 +1,9 @@
 /* The public functions. Each checks its arguments, applies the planned faults, calls the driver,
  * and counts the call if it succeeded. Calls that a capture records are not counted, because their
- * work has not been done yet. */
+ * work has not been done yet.
+ *
+ * A kernel that is to fail is replaced by one that does fail on the device, so that the error comes
+ * when a real one would: later, at a call that waits. */
 #include "harness/device/device.h"
 #include "harness/device/types/device_wait.h"
 
@@ -26,6 +29,7 @@ static void count(_Atomic int64_t *counter, int64_t by)
         TRY(status_of_wait);                                                                       \
     } while (0)
 
+/* Without a plan this is one comparison, since each call pays for it. */
 static enum status check_fault(const struct device *device, enum fault kind)
 {
     struct faults *faults = &device->ledger->faults;
@@ -322,6 +326,7 @@ static enum status launch_failure(struct stream *stream)
                                           NULL, 0);
 }
 
+/* A stream that blocks stands for CUDA_LAUNCH_BLOCKING: each launch waits, and counts as a wait. */
 static enum status launched(struct stream *stream)
 {
     if (stream->capturing)
@@ -487,6 +492,8 @@ enum status graph_end(struct stream *stream, struct graph **graph)
     TRY(check_given(graph, "graph_end", "the result"));
     *graph = NULL;
     TRY(check_given(stream, "graph_end", "the stream"));
+    /* Before the fault is checked, because a capture that began must end, or the stream would stay
+     * in it. */
     status = stream->device->driver->graph_end(stream, graph);
     stream->capturing = false;
     if (status == STATUS_OK && check_fault(stream->device, FAULT_graph) != STATUS_OK) {

@@ -112,6 +112,8 @@ enum status faults_parse(struct faults *faults, const char *text)
     return STATUS_OK;
 }
 
+/* A count that two threads raise at once is still hit once, by the one that makes it the planned
+ * number. */
 int64_t faults_hit(struct faults *faults, enum fault kind)
 {
     int64_t hit = 0;
@@ -241,6 +243,7 @@ static enum status flip_bit(struct stream *stream, unsigned char *at, int bit)
     return STATUS_OK;
 }
 
+/* In a capture nothing is computed yet, so there is no bit to flip. */
 static bool is_planned(struct stream *stream, int kernel, uint64_t *place)
 {
     struct faults *faults = &stream->device->ledger->faults;

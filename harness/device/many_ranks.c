@@ -1,6 +1,8 @@
 /* Joining: the plugin of MPI is loaded, the rank takes its part of the cores, and dies with its
  * launcher. Hosts exchange numbers by gathering those of all, and each computes from that what it
- * needs, in one order. */
+ * needs, in one order.
+ *
+ * The program does not link MPI: a job of one rank runs where there is none. */
 #include "harness/device/many_ranks.h"
 
 #include "harness/base/rows.h"
@@ -185,6 +187,7 @@ static enum status gather_from_all(const void *own, size_t bytes, void **all)
     return STATUS_OK;
 }
 
+/* A gathering that all take part in: nobody has the first one's byte before all have come. */
 enum status ranks_wait(void)
 {
     char here = 0;
@@ -217,6 +220,7 @@ enum status ranks_sum(double *values, int count)
     TRY_OUT(gather_from_all(values, (size_t)count * sizeof *values, &all));
     for (int i = 0; i < count; i++) {
         values[i] = 0;
+        /* In the order of ranks, so that all have the same sum to the last bit. */
         for (int rank = 0; rank < place.count; rank++)
             values[i] += ((double *)all)[rank * count + i];
     }

@@ -1,4 +1,7 @@
-/* Opening and closing a device: from the name that --device gives to an open driver. */
+/* Opening and closing a device: from the name that --device gives to an open driver.
+ *
+ * The program has no device of its own: each kind is a plugin, which is loaded when its name is
+ * asked for (plugin.h). */
 #include "harness/device/faults.h"
 #include "harness/device/many_ranks.h"
 #include "harness/device/plugin.h"
@@ -72,6 +75,7 @@ bool device_name_wants_gpu(const char *name)
     return kind != NULL && kind->is_gpu;
 }
 
+/* Files that the driver makes: they are there even if CUDA does not work. */
 bool device_gpu_in_sight(const char *root)
 {
     static const char *const signs[] = { "/dev/nvidiactl", "/dev/nvidia0",

@@ -1,5 +1,5 @@
-/* Copies and memory of a peer are counted with those of the device, and fail with its planned
- * faults. */
+/* Copies to and from another device, and memory there. They are counted with those of the device,
+ * and fail with its planned faults. Only drivers that have such copies offer peers. */
 #include "harness/device/peer.h"
 
 #include "harness/device/check.h"

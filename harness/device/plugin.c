@@ -1,4 +1,8 @@
-/* A plugin stays loaded until the program ends: names in traces point into it, and the libraries
+/* Finds and loads plugins: in the folder of the program, where it was built, or beside it, where it
+ * is installed. CHOKEPOINT_PLUGINS names another one, which nobody else may write to. If there are
+ * several builds for the CPU, the best that runs here is taken.
+ *
+ * A plugin stays loaded until the program ends: names in traces point into it, and the libraries
  * below it (OpenMP, CUDA) do not bear unloading. */
 #include "harness/device/plugin.h"
 
@@ -123,6 +127,7 @@ enum status plugin_symbol(void **symbol, const struct plugin_title *title)
     return STATUS_OK;
 }
 
+/* A plugin shares structs with the program, so both must come from the same sources. */
 enum status plugin_check_build(const char *build_id, const char *file)
 {
     if (strcmp(build_id, CHOKEPOINT_BUILD_ID) != 0)

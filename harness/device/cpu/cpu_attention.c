@@ -1,7 +1,7 @@
-/* Attention in blocks of queries and keys, after Dao et al.: "FlashAttention", 2022: scores never
- * leave the cache, and backward computes them again from the logarithm of each query's sum of
- * exponentials. All sums of a head are in fp32 and added up block by block in order, so results are
- * the same in every run.
+/* Fused attention on the CPU device. Attention in blocks of queries and keys, after Dao et al.:
+ * "FlashAttention", 2022: scores never leave the cache, and backward computes them again from the
+ * logarithm of each query's sum of exponentials. All sums of a head are in fp32 and added up block
+ * by block in order, so results are the same in every run.
  *
  * One worker computes it, head after head. A product of a block runs at 1.1 to 1.9 times the rate
  * of the same product of a whole head, whose scores go through memory: 215 GFLOP/s in fp32 and 350

@@ -1,5 +1,6 @@
-/* Collectives: the worker of the stream calls the plugin that connects the ranks, and the operation
- * lasts until that returns, waiting for other ranks included, as NCCL's kernels do. */
+/* Communication between ranks on the CPU device. Collectives: the worker of the stream calls the
+ * plugin that connects the ranks, and the operation lasts until that returns, waiting for other
+ * ranks included, as NCCL's kernels do. */
 #include "harness/device/cpu/cpu.h"
 
 #include <sys/prctl.h>

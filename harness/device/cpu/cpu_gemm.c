@@ -1,6 +1,6 @@
-/* Plans are found by a hash of everything but the addresses, when the product is queued or
- * captured: making a primitive costs up to half a millisecond, finding one a few tens of
- * nanoseconds. Small products in fp32 need none: oneDNN's BLAS call starts sooner.
+/* Matrix products by oneDNN. Plans are found by a hash of everything but the addresses, when the
+ * product is queued or captured: making a primitive costs up to half a millisecond, finding one a
+ * few tens of nanoseconds. Small products in fp32 need none: oneDNN's BLAS call starts sooner.
  *
  * Types that oneDNN cannot multiply (fp16 on most CPUs, bf16 on those without an instruction for
  * it) are widened into the stream's scratch and multiplied in fp32; a 16-bit c is narrowed

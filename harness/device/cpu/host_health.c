@@ -1,4 +1,5 @@
-/* Facts that Linux states in small files; on virtual machines most of them are missing. */
+/* The health of the CPU device: clocks, temperature and the like. Facts that Linux states in small
+ * files; on virtual machines most of them are missing. */
 #include "harness/device/cpu/host_health.h"
 
 #include "harness/base/facts/system_file.h"

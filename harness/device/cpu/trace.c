@@ -1,5 +1,6 @@
-/* A record is made when the call ends, on the thread that made it; its correlation was taken when
- * it began, so that device work queued within it can refer to it. */
+/* Records of the CPU device's activity, as CUPTI gives those of a GPU. A record is made when the
+ * call ends, on the thread that made it; its correlation was taken when it began, so that device
+ * work queued within it can refer to it. */
 #include "harness/device/cpu/cpu.h"
 
 #include "harness/base/clock.h"

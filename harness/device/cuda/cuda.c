@@ -5,8 +5,11 @@
  * wrong if that fails. The runtime in cuBLAS is another copy; both use the GPU's primary context,
  * and a stream is the driver's own in either.
  *
- * device.h has checked the arguments. A sticky error (an illegal address, say) stays with
- * the process: CUDA gives no way back but to start again. */
+ * device.h has checked the arguments. A sticky error (an illegal address, say) stays with the
+ * process: CUDA gives no way back but to start again.
+ *
+ * Order at the opening: CUPTI before CUDA has a context, all that takes device memory before the
+ * capacity is measured, and the sink last, so that it sees nothing of the opening. */
 #include "harness/device/cuda/cuda.h"
 
 #include "harness/base/system/machine.h"
@@ -129,7 +132,8 @@ static enum status cuda_activity_flush(struct device *base)
     return ((struct cuda_device *)base)->records ? cupti_collector_flush() : STATUS_OK;
 }
 
-/* Waits for all work. Nothing is reset: another device may be open on the same GPU. */
+/* Waits for all work. Nothing is reset: another device may be open on the same GPU. Parts that own
+ * memory of CUDA first; CUPTI is stopped when no work is left to record. */
 static void cuda_close(struct device *base)
 {
     struct cuda_device *device = (struct cuda_device *)base;

@@ -1,8 +1,8 @@
-/* Plans of cuDNN's for both passes of a shape. Heuristics list engines, best first; the first whose
- * plan can be finalized is taken, which may compile a kernel: so plans are made before a capture,
- * and kept until the device is closed. Whatever cuDNN fails at in this, the caller has kernels of
- * its own: it is UNSUPPORTED, unless the GPU is lost or the fault is ours. A run makes only a
- * variant pack, on the host.
+/* Fused attention by cuDNN. Plans of cuDNN's for both passes of a shape. Heuristics list engines,
+ * best first; the first whose plan can be finalized is taken, which may compile a kernel: so plans
+ * are made before a capture, and kept until the device is closed. Whatever cuDNN fails at in this,
+ * the caller has kernels of its own: it is UNSUPPORTED, unless the GPU is lost or the fault is
+ * ours. A run makes only a variant pack, on the host.
  *
  * The caller's workspace holds cuDNN's, and for backward the scratch that the graph names. The
  * lengths of the queries, all `tokens`, are the plan's own few bytes in device memory: with the

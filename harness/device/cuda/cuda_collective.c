@@ -1,6 +1,7 @@
-/* Each collective of the program becomes one call of NCCL, or a group of sends and receives. All
- * calls are made under one lock, since NCCL takes one at a time for a communicator. A failure
- * aborts the communicator and is kept: every later call and every wait returns it.
+/* Communication between GPUs by NCCL. Each collective of the program becomes one call of NCCL, or a
+ * group of sends and receives. All calls are made under one lock, since NCCL takes one at a time
+ * for a communicator. A failure aborts the communicator and is kept: every later call and every
+ * wait returns it.
  *
  * Destroying a communicator may wait for ranks that have died, so a thread of its own does it, and
  * is left behind when it takes too long. */

@@ -1,7 +1,7 @@
-/* One handle of cuBLAS for the device, used under a lock, and a workspace of ours for every stream
- * and every graph: so cuBLAS allocates nothing, not even in a capture. A graph has its own
- * workspace because it may be launched on another stream while products run on the one it was
- * captured from.
+/* Matrix products by cuBLAS. One handle of cuBLAS for the device, used under a lock, and a
+ * workspace of ours for every stream and every graph: so cuBLAS allocates nothing, not even in a
+ * capture. A graph has its own workspace because it may be launched on another stream while
+ * products run on the one it was captured from.
  *
  * Setting a handle's stream takes its workspace away ("cuBLAS Library", cublasSetStream), so both
  * are set whenever either changes.

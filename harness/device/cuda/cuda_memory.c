@@ -1,9 +1,10 @@
-/* The books count in units of 256 bytes, CUDA's alignment. An allocation is entered before CUDA is
- * asked and struck out again if it refuses, so that two threads cannot both take the last room; no
- * lock is held while CUDA works, since cudaFree waits for the device.
+/* Memory of the GPU, and books of it, since CUDA's own figures include other processes. The books
+ * count in units of 256 bytes, CUDA's alignment. An allocation is entered before CUDA is asked and
+ * struck out again if it refuses, so that two threads cannot both take the last room; no lock is
+ * held while CUDA works, since cudaFree waits for the device.
  *
- * The pool keeps what is freed until it is trimmed (its release threshold is the largest there is).
- * When CUDA finds no memory for a direct allocation, the pool is trimmed and CUDA asked once
+ * The pool keeps what is freed until it is trimmed (its release threshold is the largest there
+ * is). When CUDA finds no memory for a direct allocation, the pool is trimmed and CUDA asked once
  * more. */
 #include "harness/device/cuda/cuda_memory.h"
 
@@ -102,6 +103,7 @@ static bool enter(struct cuda_memory *memory, int64_t bytes, bool directly)
     return fits;
 }
 
+/* Also gives back what enter() took for an allocation that CUDA then refused. */
 static void strike_out(struct cuda_memory *memory, int64_t bytes, bool directly)
 {
     pthread_mutex_lock(&memory->lock);
@@ -121,6 +123,7 @@ static void note_peak(struct cuda_memory *memory)
 
 /* --- Allocations --- */
 
+/* Without a stream directly, with one from the pool in the order of its work. */
 static cudaError_t ask(struct cuda_memory *memory, const struct cuda_stream *stream, size_t bytes,
                        void **result)
 {
@@ -246,6 +249,7 @@ enum status cuda_memory_trim(struct device *base)
 
     TRY(cuda_enter(device));
     TRY(capture_forbids_thread("trimming the memory pool"));
+    /* Memory that queued work has freed is in the pool only when that work is done. */
     CUDA(cudaDeviceSynchronize());
     gemm_retired_close(device->gemms);
     if (memory->pool != NULL)
@@ -377,6 +381,7 @@ enum status cuda_memory_open(struct cuda_memory **result, int index, int64_t lim
     regions_init(&memory->regions);
     TRY(pool_open(&memory->pool, index));
     TRY(gpu_memory(index, &gpu_free, &gpu_total));
+    /* The memory that is free when the device opens: other processes may hold the rest. */
     memory->capacity = (int64_t)gpu_free;
     if (limit > memory->capacity)
         FAIL(STATUS_DEVICE_OUT_OF_MEMORY,

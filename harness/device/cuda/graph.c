@@ -129,6 +129,7 @@ static enum status instantiate(struct cuda_graph *graph, const struct cuda_captu
     CUDA_OUT(cudaGraphGetNodes(recorded, NULL, &nodes));
     graph->base.nodes = (int)nodes;
     CUDA_OUT(cudaGraphInstantiate(&graph->exec, recorded, 0));
+    /* Now, and not at the first launch, which may be timed. */
     CUDA_OUT(cudaGraphUpload(graph->exec, capture->stream->handle));
     graph->workspace = capture->workspace;
 
@@ -180,6 +181,7 @@ enum status cuda_graph_launch(struct stream *base, struct graph *graph_base)
     TRY(capture_forbids(&stream->capture, "launching a graph on the stream"));
     pthread_mutex_lock(&graph->lock);
     error = cudaGraphLaunch(graph->exec, stream->handle);
+    /* Its workspace may be used again when this stream is idle. */
     graph->stream = stream->id;
     pthread_mutex_unlock(&graph->lock);
     TRY(errors_check(error, "cudaGraphLaunch", __FILE__, __LINE__));

@@ -24,6 +24,7 @@ static const struct {
 #undef KERNEL_ROW
 };
 
+/* By storage type, in the order of the list of kernels. */
 static const void *const *const kernels_of[DTYPE_COUNT] = {
     [DTYPE_F32] = cuda_kernels_f32,
     [DTYPE_BF16] = cuda_kernels_bf16,

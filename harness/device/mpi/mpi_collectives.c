@@ -1,6 +1,7 @@
-/* A channel has room for ROUND_FLOATS floats from each rank, so each collective is a series of
- * rounds. A round cuts its elements into one part per rank; in it every rank exchanges one message
- * with each other rank. Sums of 16-bit types are made in fp32 and rounded once. */
+/* Collectives over the messages of MPI. A channel has room for ROUND_FLOATS floats from each rank,
+ * so each collective is a series of rounds. A round cuts its elements into one part per rank; in it
+ * every rank exchanges one message with each other rank. Sums of 16-bit types are made in fp32 and
+ * rounded once. */
 #include "harness/device/mpi/mpi_collectives.h"
 
 #include "harness/device/cpu/arithmetic/convert.h"

@@ -1,4 +1,5 @@
-/* Member by member: bytes between members are not defined. */
+/* Whether two shapes of attention are the same. Member by member: bytes between members are not
+ * defined. */
 #include "harness/device/plugin/attention_shape.h"
 
 bool attention_shapes_equal(const struct attention_shape *a, const struct attention_shape *b)

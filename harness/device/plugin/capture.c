@@ -1,6 +1,7 @@
-/* The captures of a thread are a list in the thread, so a call that is unsafe during any of them
- * finds them all without a lock; a stream's own capture is in its slot. A call that is refused
- * makes the capture invalid, which its end reports. */
+/* The rules of a capture, which are the same for all devices. The captures of a thread are a list
+ * in the thread, so a call that is unsafe during any of them finds them all without a lock; a
+ * stream's own capture is in its slot. A call that is refused makes the capture invalid, which its
+ * end reports. */
 #include "harness/device/plugin/capture.h"
 
 #include <stddef.h>

@@ -1,6 +1,7 @@
-/* A library is looked for in the linker's places first, then in a table of places where CUDA's are
- * usually installed. The first copy that resolves decides, unless it is dated: then the search goes
- * on for a newer one, and the dated one is kept in reserve. */
+/* Loads libraries that a plugin needs only sometimes. A library is looked for in the linker's
+ * places first, then in a table of places where CUDA's are usually installed. The first copy that
+ * resolves decides, unless it is dated: then the search goes on for a newer one, and the dated one
+ * is kept in reserve. */
 #include "harness/device/plugin/library.h"
 
 #include <dlfcn.h>

@@ -1,4 +1,5 @@
-/* The stack belongs to the thread, so it needs no lock; a phase is recorded when it ends. */
+/* The phases that a thread is in, for traces. The stack belongs to the thread, so it needs no lock;
+ * a phase is recorded when it ends. */
 #include "harness/device/plugin/phase_stack.h"
 
 #include "harness/base/clock.h"

@@ -1,4 +1,5 @@
-/* Two counters, which a signal handler may read. */
+/* Tells a watcher whether the process waits for a device, and whether it makes progress. Two
+ * counters, which a signal handler may read. */
 #include "harness/device/types/device_wait.h"
 
 #include <stdatomic.h>

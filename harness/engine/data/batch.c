@@ -1,5 +1,6 @@
-/* Where everything of a batch lies in its memory. If samples are padded to the longest of a micro-
- * batch only, places depend on the lengths, which are at the end. */
+/* The layout of a batch: where everything of it lies in its memory. Inputs come first, then labels,
+ * then lengths, each aligned. If samples are padded to the longest of a micro-batch only, the
+ * places of inputs depend on the lengths, so these are decided first (batch_arrange()). */
 #include "harness/engine/data/batch.h"
 
 #include <stdlib.h>

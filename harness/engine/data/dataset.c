@@ -1,5 +1,9 @@
 /* One interface to both kinds of data. An image set is a folder of files, the user's or the
- * generated one; a sequence set has no files and is generated from its settings. */
+ * generated one; a sequence set has no files and is generated from its settings.
+ *
+ * A data set is read-only once it is open, but for the marks of damaged files, so any number of
+ * threads may read it, each with a sample_reader of its own: the reader has the decoder and the
+ * buffer. */
 #include "harness/engine/data/dataset.h"
 
 #include "harness/base/clock.h"
@@ -147,6 +151,8 @@ const char *dataset_file(const struct dataset *dataset, enum split split, uint32
     return file->path;
 }
 
+/* Names and sizes of the files, not their bytes: to read them all would take as long as an
+ * epoch. */
 struct dataset_identity dataset_identity(const struct dataset *dataset)
 {
     struct dataset_identity identity = { .samples = dataset_count(dataset, SPLIT_TRAIN) };
@@ -220,6 +226,7 @@ static bool is_of_process(int error)
     return error == EMFILE || error == ENFILE || error == ENOMEM;
 }
 
+/* The buffer only grows; what was in it is not kept. */
 static enum status reserve_file(struct sample_reader *reader, size_t bytes, const char *path)
 {
     if (bytes > FILE_BYTES_MAX)
@@ -294,6 +301,7 @@ enum status sample_load(struct sample_reader *reader, enum split split, uint32_t
     *label = file->label;
     *length = 0;
     status = load_image(reader, file->path, dataset->config.image_size, input);
+    /* The file is marked, and the caller takes another sample (sample_load_usable()). */
     if (status == STATUS_BAD_INPUT) {
         uint32_t before = split == SPLIT_TRAIN ? 0 : dataset->folder.splits[SPLIT_TRAIN].count;
         atomic_store(&dataset->is_damaged[before + index], true);
@@ -327,6 +335,7 @@ struct dataset_damage dataset_damage(const struct dataset *dataset)
     return damage;
 }
 
+/* So that the first epoch reads from the page cache, as later ones do. */
 enum status dataset_read_files(const struct dataset_config *config)
 {
     enum status status = STATUS_OK;
@@ -400,6 +409,7 @@ enum status dataset_decode_ns(int jpeg_pixels, int image_size, bool scales, doub
                             GENERATED_QUALITY, &jpeg, &bytes));
         TRY_OUT(time_file(reader, jpeg, bytes, image_size, rgb, ns + i * TIMINGS_A_FILE));
     }
+    /* The faster quarter: other programs only ever add time. */
     *decode_ns = stats_percentile(ns, ARRAY_SIZE(ns), 25);
 
 out:

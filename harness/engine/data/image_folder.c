@@ -1,5 +1,7 @@
-/* Names are read folder by folder and sorted before they are used, so that the order of samples
- * does not depend on the file system. */
+/* Lists the files of an image set: a sub-folder per class, as torchvision's ImageFolder has it.
+ * Names are read folder by folder and sorted before they are used, so that the order of samples
+ * does not depend on the file system. Every tenth file of a class is held out, so the split is the
+ * same in every run. */
 #include "harness/engine/data/image_folder.h"
 
 #include "harness/base/rows.h"
@@ -30,6 +32,7 @@ static void names_release(struct names *names)
     *names = (struct names){ 0 };
 }
 
+/* By bytes, not by the locale, which may differ between machines. */
 COMPARATOR_OF_POINTERS(by_bytes, char, strcmp(a, b))
 
 /* Whether the entry, or what it links to, is of `type` (S_IFDIR, S_IFREG). */
@@ -108,7 +111,8 @@ out:
     return status;
 }
 
-/* The split that file number `i` of a class with `count` files belongs to. */
+/* The split that file number `i` of a class with `count` files belongs to. A class with fewer files
+ * than ten holds its last one out, one with a single file none. */
 static enum split split_of(size_t i, size_t count)
 {
     if (count < HELD_OUT_EVERY)

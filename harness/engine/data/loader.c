@@ -4,7 +4,7 @@
  * indices of its samples into the slot. So the loader keeps a single permutation, that of the
  * claimed epoch, and the order cannot depend on which thread loads when. A slot goes
  *
- *     FREE -> LOADING (claimed) -> READY or FAILED -> TAKEN (the caller's) -> FREE
+ * FREE -> LOADING (claimed) -> READY or FAILED -> TAKEN (the caller's) -> FREE
  *
  * `claimed` counts the batches claimed, `taken` those handed out. Workers claim while claimed -
  * taken < workers * prefetch and a slot is free. The batch that the caller waits for is therefore
@@ -12,7 +12,10 @@
  * claimed and no slot is free, the caller holds all of them, which is an error. Only the caller's
  * thread allocates.
  *
- * A failure stays in its slot. It is raised when its batch is due, every time the caller asks. */
+ * A failure stays in its slot. It is raised when its batch is due, every time the caller asks.
+ *
+ * Threads end at the end of an epoch unless they persist, and are started anew when the next batch
+ * is asked for, as PyTorch's DataLoader does without persistent_workers. */
 #include "harness/engine/data/loader.h"
 
 #include "harness/base/clock.h"
@@ -232,6 +235,7 @@ static void load_claimed(struct loader *loader, struct slot *slot, struct sample
     }
 }
 
+/* Slots are few, so a walk over them is cheap beside loading a batch. */
 static struct slot *find_free(struct loader *loader)
 {
     for (int i = 0; i < loader->slot_count; i++)
@@ -551,8 +555,10 @@ enum status loader_next(struct loader *loader, const struct batch **batch)
         pthread_cond_broadcast(&loader->claimable);
     }
     slot = find_next(loader);
+    /* Asked before the waiting: whether the loop has to wait at all. */
     is_late = slot == NULL || slot->state == SLOT_LOADING;
     slot = wait_for_next(loader);
+    /* The worker has read the files, so they are in the page cache; the decoding is the loop's. */
     if (slot != NULL && slot->state == SLOT_READY && caller_collates(loader)) {
         load_claimed(loader, slot, &loader->reader, false);
         is_late = true;
@@ -595,6 +601,7 @@ void loader_return(struct loader *loader, const struct batch *batch)
     pthread_mutex_unlock(&loader->mutex);
 }
 
+/* Returns when every thread waits, in go_on() or for a claim: none uses a core any more. */
 void loader_pause(struct loader *loader)
 {
     pthread_mutex_lock(&loader->mutex);

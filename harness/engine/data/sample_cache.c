@@ -1,5 +1,7 @@
-/* A slot per sample, filled once by compare-and-swap: readers take no lock. The list of caches that
- * are open has a mutex, which only opening and closing take. */
+/* Decoded samples, kept from one training to the next in the same process: both variants of a
+ * scenario train on the same data, and only the first has to decode it. A slot per sample is filled
+ * once by compare-and-swap: readers take no lock. The list of caches that are open has a mutex,
+ * which only opening and closing take. */
 #include "harness/engine/data/sample_cache.h"
 
 #include "harness/base/figures/quantity.h"
@@ -140,6 +142,8 @@ void sample_cache_close(struct sample_cache *cache)
     if (cache == NULL)
         return;
     pthread_mutex_lock(&open_caches.mutex);
+    /* The last user leaves it in the list for the next training; one with a damaged sample is not
+     * kept, so that whoever opens the files next finds the damage too. */
     if (cache->users > 1 || atomic_load(&cache->has_damage)) {
         cache->users--;
         drop_unused();
@@ -157,6 +161,7 @@ void sample_cache_put(struct sample_cache *cache, uint32_t index, const void *in
 {
     struct sample *sample = malloc(sizeof *sample + cache->sample_bytes), *none = NULL;
 
+    /* Without memory the sample is decoded again the next time. */
     if (sample == NULL)
         return;
     *sample = (struct sample){ .label = label, .length = length, .is_replaced = is_replaced };

@@ -1,5 +1,6 @@
-/* A sample is drawn from a generator of its own, seeded by its number: first its length, then its
- * ids. */
+/* Sequences of ids, which stand for text. A sample is drawn from a generator of its own, seeded by
+ * its number: first its length, then its ids. So any sample can be drawn by any thread in any
+ * order, and its length is known without its ids. */
 #include "harness/engine/data/sequences.h"
 
 #include "harness/base/random.h"

@@ -62,7 +62,8 @@ static int64_t shared_segment(const struct allocator *allocator, int64_t bytes)
     return allocator->config.segments == SEGMENTS_POOLED && bytes < POOLED_MAX ? POOLED_BYTES : 0;
 }
 
-/* The bytes that the device is asked for, for a block of `bytes`. */
+/* The bytes that the device is asked for, for a block of `bytes`. Large blocks come in multiples of
+ * a segment, so that a slightly larger request may find room in one that was freed. */
 static int64_t segment_bytes(const struct allocator *allocator, int64_t bytes)
 {
     int64_t shared = shared_segment(allocator, bytes);
@@ -132,6 +133,7 @@ static enum status reserve_block(struct allocator *allocator, int64_t bytes,
 
     if (!within_budget(allocator, bytes))
         return STATUS_DEVICE_OUT_OF_MEMORY;
+    /* The record first: without one, memory of the device could not be given back. */
     TRY_OUT(block_new(&allocator->blocks, &block));
     TRY_OUT(device_alloc(allocator->device, allocator->stream, device_way(allocator), (size_t)bytes,
                          &address));
@@ -160,6 +162,7 @@ static enum status give_segment_back(struct allocator *allocator, struct block *
     return STATUS_OK;
 }
 
+/* Only whole segments can go back: one with a block in use stays. */
 enum status allocator_trim(struct allocator *allocator)
 {
     struct block *block;
@@ -366,6 +369,7 @@ void allocator_close(struct allocator *allocator)
     if (allocator == NULL)
         return;
     stream_synchronize(allocator->stream);
+    /* Blocks that the training has not freed, such as those of a step that failed. */
     while ((block = block_any(&allocator->blocks)) != NULL)
         allocator_free(allocator, block->address);
     while ((block = block_take_segment(&allocator->blocks)) != NULL)

@@ -13,6 +13,7 @@ enum { BUCKETS_FIRST = 256 };
 
 /* --- Lists of records --- */
 
+/* Each record knows the pointer to it, so it leaves its list without a search. */
 static void list_push(struct block **head, struct block *block)
 {
     block->next = *head;
@@ -53,6 +54,7 @@ enum status block_new(struct blocks *blocks, struct block **block)
     return STATUS_OK;
 }
 
+/* Records are kept for the next block: each step cuts and merges many times. */
 void block_drop(struct blocks *blocks, struct block *block)
 {
     list_push(&blocks->spare, block);
@@ -155,6 +157,7 @@ static struct block *free_find_small(const struct blocks *blocks, int64_t bytes)
     return bits == 0 ? NULL : blocks->free_small[word * 64 + (size_t)__builtin_ctzll(bits)];
 }
 
+/* The smallest that fits, and of equal ones the first of the list. */
 static struct block *free_find_large(const struct blocks *blocks, int64_t bytes)
 {
     struct block *best = NULL;
@@ -231,6 +234,7 @@ struct block *block_take_segment(struct blocks *blocks)
 
     if (block == NULL)
         block = blocks->free_large;
+    /* A block without neighbours is all of its segment. */
     while (block != NULL && (block->left != NULL || block->right != NULL)) block = block->next;
     if (block != NULL)
         free_remove(blocks, block);

@@ -1,5 +1,7 @@
 /* Opening and closing an encoder: the memory of what encoder_build.c describes, and its first
- * values. */
+ * values.
+ *
+ * A model for shorter samples has ops of its own and the parameters of the longest one. */
 #include "harness/engine/model/encoder.h"
 
 #include "harness/base/random.h"
@@ -13,6 +15,8 @@ size_t tensor_bytes(const struct tensor *tensor)
     return (size_t)tensor->elements * dtype_bytes(tensor->dtype);
 }
 
+/* In a pipeline each rank has some of the blocks: parameters that only other ranks read have no
+ * memory here. */
 static bool is_read_here(const struct encoder *encoder, const struct tensor *value)
 {
     for (int i = encoder->first_op; i < encoder->end_op; i++)

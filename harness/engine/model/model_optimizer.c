@@ -1,5 +1,9 @@
 /* AdamW in three forms over the same moments: a table of chunks for one kernel, a kernel for each
- * tensor, or six. The norm of all gradients is summed up in chunks too, always in one order. */
+ * tensor, or six. The norm of all gradients is summed up in chunks too, always in one order.
+ *
+ * Step number, learning rate, scale of the loss and norm are in device memory (struct step_state),
+ * so that the update needs no answer from the host and can be part of a graph. Two settings bring
+ * the host back into it, as loops often do: clips_on_device off, and reads_overflow. */
 #include "harness/engine/model/model_optimizer.h"
 
 #include "harness/base/rows.h"
@@ -36,6 +40,7 @@ static enum dtype dtype_of(const struct optimizer *optimizer)
     return optimizer->parameters[0].value->dtype;
 }
 
+/* As torch.amp.GradScaler does: small gradients would be 0 in fp16. */
 static bool scales_loss(const struct optimizer *optimizer)
 {
     return dtype_of(optimizer) == DTYPE_F16;
@@ -146,6 +151,8 @@ static enum status make_table(struct optimizer *optimizer, bool for_norm,
     TRY_OUT(rows_make(&table, optimizer->chunks));
     for (int i = 0; i < optimizer->count; i++) {
         const struct parameter *p = &optimizer->parameters[i];
+        /* Rows are numbered over all tensors; those left out keep their place, so sums have one
+         * order. */
         for (int64_t at = 0; at < p->value->elements; at += CHUNK, chunk++)
             if (!for_norm || !p->counted_elsewhere)
                 table[chunk] = chunk_at(optimizer, i, at);

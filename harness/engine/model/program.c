@@ -1,5 +1,10 @@
-/* Passes are put in order first; then each tensor's life follows from who writes and who reads it.
- * Running is a walk over the entries, which allocates, queues and frees. */
+/* The passes of a model in the order in which they run, and the memory that each needs. Passes are
+ * put in order first; then each tensor's life follows from who writes and who reads it. Running is
+ * a walk over the entries, which allocates, queues and frees.
+ *
+ * With the same shapes each step allocates and frees in the same order, so a caching allocator asks
+ * the device for nothing after the first one. Freeing when a pass is queued, not when it has run,
+ * is safe because the memory is used again on the same stream. */
 #include "harness/engine/model/program.h"
 
 #include "harness/base/rows.h"
@@ -84,6 +89,7 @@ static bool is_needed(const struct program *program, int index)
     return false;
 }
 
+/* An op that has no such pass adds nothing. */
 static void append_pass(struct program *program, const struct op *op, bool backward,
                         bool recomputed)
 {
@@ -160,6 +166,7 @@ enum status program_build(struct program **built, enum program_kind kind, const 
 
     *built = NULL;
     TRY_OUT(rows_make(&program, 1));
+    /* At most forward, recomputed forward and backward of each op. */
     TRY_OUT(rows_make(&program->entries, 3 * count));
     order_passes(program, kind, ops, count, segment);
     drop_needless_recomputation(program);
@@ -308,6 +315,7 @@ out:
 static void release_all(struct program *program, int last, struct allocator *allocator,
                         const struct tensor *keep)
 {
+    /* Freeing may fail too, and would hide what came first. */
     struct status_error error = *status_last();
 
     for (int i = 0; i <= last && i < program->length; i++) {
@@ -392,6 +400,8 @@ enum status program_run_half(struct program *program, bool backward,
                        NULL, saved);
 }
 
+/* A walk without queueing: it makes the allocator reserve all that a step takes, as a capture needs
+ * it. */
 enum status program_reserve(struct program *program, struct allocator *allocator)
 {
     enum status status = STATUS_OK;
@@ -440,6 +450,8 @@ int64_t program_flops(const struct program *program)
     return flops;
 }
 
+/* Recomputation, and products that backward does again, are work of the implementation and not of
+ * the model. */
 int64_t program_model_flops(const struct program *program)
 {
     int64_t flops = 0;

@@ -1,4 +1,6 @@
-/* A kind of value is a row: its size, how it is read, how it is written. */
+/* Reads and writes the values of settings. A kind of value is a row: its size, how it is read, how
+ * it is written. What is written is read back as the same value, so settings can be kept as text in
+ * results and saved states. */
 #include "harness/engine/settings/knob_values.h"
 
 #include "harness/base/figures/number.h"
@@ -133,6 +135,7 @@ static int print_workers(const struct knob *knob, const union knob_value *value,
                               : snprintf(text, size, "%dxcores", -value->count);
 }
 
+/* Ranks count from 0, but from 1 in the member, whose 0 means none. */
 static bool parse_rank(const struct knob *knob, const char *text, union knob_value *value)
 {
     const char *end;

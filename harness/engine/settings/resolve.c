@@ -2,7 +2,9 @@
  * that were left open; then what is impossible is refused with a sentence. "{width}" in a sentence
  * stands for "width=100", and a few other words in braces for values that follow from the settings.
  * A setting without effect (workers without decoding) is not refused, unless it says who does work
- * that is then done elsewhere (collate=loop without decoding). */
+ * that is then done elsewhere (collate=loop without decoding).
+ *
+ * Refusals come after all values are filled in, so that a sentence can name them. */
 #include "harness/base/words/text.h"
 #include "harness/engine/settings/knobs.h"
 #include "harness/engine/settings/roles.h"

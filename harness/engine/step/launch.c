@@ -1,4 +1,8 @@
-/* Queueing a step's device work: op by op, or as a graph that was captured before. */
+/* Queueing a step's device work: op by op, or as a graph that was captured before. queue_step() is
+ * the one place that says what a step is, and a capture records what it queues.
+ *
+ * There is a graph for each length that samples are padded to, and for each of the two inputs: a
+ * graph keeps the addresses and sizes that it was captured with. */
 #include "harness/base/rows.h"
 #include "harness/engine/step/training_parts.h"
 
@@ -18,6 +22,7 @@ static enum status mark(struct training *training, struct phase_times *times,
 
 /* --- Exchanges between ranks in the middle of the passes --- */
 
+/* A mixture of experts communicates within a pass, so the time of the pass is cut there. */
 struct exchange_marks {
     struct training *training;
     struct phase_times *times;
@@ -197,6 +202,7 @@ static enum status capture(struct training *training, struct step_graph *own)
     TRY_OUT(rows_make(&notes, 1));
     notes->next = training->notes;
     training->notes = notes;
+    /* From here on passes note which nodes are theirs. */
     own->spans = training->spans = &notes->spans;
     TRY_OUT(graph_begin(training->compute));
     status = queue_step(training, training->phases);
@@ -206,6 +212,7 @@ static enum status capture(struct training *training, struct step_graph *own)
     ended = graph_end(training->compute, &own->graph);
     training->captures += own->graph != NULL;
     if (own->graph != NULL)
+        /* A graph holds addresses in segments, which must not go back to the device. */
         allocator_keep(training->allocator, true);
     if (status != STATUS_OK)
         status_raise(&error);
@@ -252,6 +259,7 @@ enum status training_submit(struct training *training)
     struct step_graph *own = first + transfer_input_number(training->transfer);
     int64_t begin = clock_ns();
 
+    /* The first steps of a length run op by op and warm up what a capture could not do. */
     if (training->config.launch.mode == LAUNCH_GRAPH && own->graph == NULL &&
         first->steps >= EAGER_STEPS) {
         if (training->config.launch.graphs == GRAPHS_LATEST && training->captures > 0) {

@@ -1,5 +1,8 @@
-/* Runs the rows that are due after a step. How many steps lie between two runs is read from the
- * settings by the row's offset. */
+/* Work that is done once every few steps. Runs the rows that are due after a step. How many steps
+ * lie between two runs is read from the settings by the row's offset.
+ *
+ * It also says how long a window must be to hold the same work as every other one: a common
+ * multiple of all periods. */
 #include "harness/engine/step/periodic.h"
 
 #include "harness/engine/data/sequences.h"

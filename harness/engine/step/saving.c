@@ -129,6 +129,7 @@ static enum status wait_for_writer(struct saving *saving)
     return error.status != STATUS_OK ? status_raise(&error) : STATUS_OK;
 }
 
+/* With the flag set and read under the mutex, the writer sees the buffer as it was filled. */
 static void signal_writer(struct saving *saving, bool *flag)
 {
     pthread_mutex_lock(&saving->mutex);

@@ -1,5 +1,8 @@
 /* The file is written as one piece and read in two: the header first, which says whether the rest
- * is worth reading, then everything under one checksum. */
+ * is worth reading, then everything under one checksum.
+ *
+ * The file holds fp32 weights and moments, so that a training in 16 bits goes on with exactly what
+ * it had; the narrow weights are computed from them (encoder_narrow()). */
 #include "harness/engine/step/state.h"
 
 #include "harness/base/rows.h"
@@ -50,6 +53,7 @@ size_t state_bytes(const struct training *training)
 
 /* --- Copies --- */
 
+/* Blocking or queued: device_copy() or device_copy_async(). */
 typedef enum status copy_function(struct stream *stream, enum copy_kind kind, void *to,
                                   const void *from, size_t bytes);
 
@@ -98,6 +102,7 @@ enum status state_restore(struct training *training, const char *memory, int64_t
 
 /* --- The header --- */
 
+/* The checksum of the whole file, with 0 in its own place. */
 static uint32_t checksum_of(const char *state, size_t bytes)
 {
     struct header header;

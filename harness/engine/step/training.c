@@ -1,5 +1,8 @@
 /* One training run: opening its parts, stepping, closing. Each part of a step is a file of its own;
- * here is their order, and what a step counts. */
+ * here is their order, and what a step counts.
+ *
+ * Parts are opened in the order in which they need each other: data, streams, memory, model, input.
+ * They are closed when all work is done, those first that hold addresses of others. */
 #include "harness/base/rows.h"
 #include "harness/engine/step/state.h"
 #include "harness/engine/step/training_parts.h"
@@ -23,6 +26,7 @@ static void batch_free(void *context, void *memory)
     host_free(training->device, training->config.transfer.pinned, memory);
 }
 
+/* Batches that are loaded before the first step, and then stay in memory. */
 static bool is_kept(const struct training *training)
 {
     enum input input = training->config.loader.input;
@@ -122,6 +126,7 @@ static enum status take_part(struct training *training)
     config->model.expert_parts = ranks_count();
     config->loader.parts = config->ranks.pipeline ? 1 : ranks_count();
     config->loader.part = config->ranks.pipeline ? 0 : ranks_rank();
+    /* In a pipeline every rank sees all samples, each with its part of the model. */
     config->model.batch /= config->loader.parts;
     if (config->loader.input == INPUT_CACHED && config->ranks.uncached_rank == ranks_rank() + 1)
         config->loader.input = INPUT_DECODED;
@@ -186,6 +191,7 @@ enum status training_open(struct training **opened, struct device *device,
 
 out:
     if (status != STATUS_OK && training != NULL) {
+        /* Closing may set another error. */
         struct status_error error = *status_last();
         training_close(training);
         status_raise(&error);
@@ -222,6 +228,7 @@ void training_close(struct training *training)
     free(training);
 }
 
+/* It may be called ahead of the step, so that a window can end with the next batch at hand. */
 enum status training_fetch(struct training *training)
 {
     enum status status = STATUS_OK;
@@ -391,6 +398,8 @@ enum status training_run(struct training *training, int64_t steps)
         if (start_ns != 0)
             trace_step(training, start_ns);
         training->steps++;
+        /* Ranks must do the same number of steps, so a job of several is not stopped between
+         * them. */
         if (training->stop != NULL && *training->stop != 0 && ranks_count() == 1)
             break;
     }

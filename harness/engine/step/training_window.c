@@ -1,4 +1,9 @@
-/* Measuring a training run: windows of steps, and host and device work each alone. */
+/* Measuring a training run: windows of steps, and host and device work each alone. A window reads
+ * all counts before and after its steps and keeps the differences; wall time ends when the device
+ * has finished.
+ *
+ * Windows that are added to one training_window become one longer window: sums are kept, and all
+ * metrics are computed anew from them. */
 #include "harness/base/clock.h"
 #include "harness/base/figures/statistics.h"
 #include "harness/base/rows.h"
@@ -274,6 +279,7 @@ enum status training_window(struct training *training, int64_t steps,
     if (steps < 1)
         FAIL_OUT(STATUS_BAD_USAGE, "a window has at least 1 step, not %lld", (long long)steps);
     TRY_OUT(open_events(training, steps, &events));
+    /* Before the clock starts: these copies wait for the device. */
     TRY_OUT(read_from_device(training, &before));
     TRY_OUT(device_synchronize(training->device));
     TRY_OUT(ranks_wait());
@@ -284,6 +290,7 @@ enum status training_window(struct training *training, int64_t steps,
     from_cpu_ns = clock_process_cpu_ns();
     from_ns = clock_ns();
     TRY_OUT(training_run(training, steps));
+    /* A window that began with a batch at hand leaves one for the next. */
     if (fetches)
         TRY_OUT(training_fetch(training));
     TRY_OUT(periodic_finish(training));

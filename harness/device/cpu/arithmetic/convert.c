@@ -1,4 +1,5 @@
-/* Integer arithmetic on the bits throughout, without branches, so that compilers vectorise it. */
+/* Conversions between fp32 and the 16-bit types. Integer arithmetic on the bits throughout, without
+ * branches, so that compilers vectorise it. */
 #include "harness/device/cpu/arithmetic/convert.h"
 
 #include "kernels/dialect/half.h"

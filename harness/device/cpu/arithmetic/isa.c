@@ -1,5 +1,5 @@
-/* Compares the bits that the compiler's flags allowed (isa_built.c) with those that the CPU
- * reports. */
+/* Refuses a plugin whose kernels use instructions that this CPU lacks. Compares the bits that the
+ * compiler's flags allowed (isa_built.c) with those that the CPU reports. */
 #include "harness/device/cpu/arithmetic/isa.h"
 
 static const char *const names[] = {

@@ -1,4 +1,5 @@
-/* Compiled with the kernels' flags: data only, so that it is safe to read on any CPU. */
+/* The instructions that the kernels may use. Compiled with the kernels' flags: data only, so that
+ * it is safe to read on any CPU. */
 #include "harness/device/cpu/arithmetic/isa.h"
 
 const uint32_t isa_built = 0

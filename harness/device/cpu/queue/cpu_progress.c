@@ -1,8 +1,8 @@
-/* The protocol: a sleeper announces itself (sleepers, wanted), looks at the value once more, and
- * sleeps while the futex word is what it was before the announcement. A thread that advances the
- * value stores it first and looks for sleepers second. All four accesses are sequentially
- * consistent, so one of the two sees the other, and a wake between look and sleep changes the futex
- * word.
+/* A counter that one thread advances and others wait for. The protocol: a sleeper announces itself
+ * (sleepers, wanted), looks at the value once more, and sleeps while the futex word is what it was
+ * before the announcement. A thread that advances the value stores it first and looks for sleepers
+ * second. All four accesses are sequentially consistent, so one of the two sees the other, and a
+ * wake between look and sleep changes the futex word.
  *
  * `wanted` spares the worker a system call per item while a host sleeps until the last of many.
  *

@@ -1,6 +1,6 @@
-/* A ring of items between two counters: `submitted`, which hosts advance under a lock, and `done`,
- * which only the worker advances. An item's slot is written before `submitted` passes it and reused
- * after `done` has, so slots need no locks of their own.
+/* The queue of a stream. A ring of items between two counters: `submitted`, which hosts advance
+ * under a lock, and `done`, which only the worker advances. An item's slot is written before
+ * `submitted` passes it and reused after `done` has, so slots need no locks of their own.
  *
  * The doorbell is the system call that a driver makes to tell its hardware of new work: here it is
  * the futex wake, sent even to a worker that is awake. */

@@ -1,5 +1,6 @@
-/* The library's functions come from one list of names (cudnn.h). A version whose attention may
- * compute wrong gradients is refused here, once, so no caller has to look at it. */
+/* cuDNN, loaded when a device is opened. The library's functions come from one list of names
+ * (cudnn.h). A version whose attention may compute wrong gradients is refused here, once, so no
+ * caller has to look at it. */
 #include "harness/device/cuda/attention/cudnn.h"
 
 #include "harness/device/plugin/library.h"

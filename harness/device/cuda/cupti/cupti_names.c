@@ -1,5 +1,7 @@
-/* Texts as CUPTI gives them are interned; beside each number stands the name in C++, which the
- * demangler of libstdc++ makes when the name first comes. */
+/* Names of kernels and the like, as records give them and as people read them. Texts as CUPTI gives
+ * them are interned; beside each number stands the name in C++, which the demangler of libstdc++
+ * makes when the name first comes. The plugin is C and does not link that library, so it is opened
+ * here, and names stay mangled without it. */
 #include "harness/device/cuda/cupti/cupti_names.h"
 
 #include "harness/base/rows.h"

@@ -1,5 +1,5 @@
-/* Fills the structures of NVIDIA's calculator with what CUDA says of the GPU and CUPTI of the
- * launch. */
+/* How many of a GPU's threads a launch can keep busy. Fills the structures of NVIDIA's calculator
+ * with what CUDA says of the GPU and CUPTI of the launch. */
 #include "harness/device/cuda/cupti/occupancy.h"
 
 #include <cuda_occupancy.h>

@@ -1,5 +1,6 @@
-/* The library's functions come from one list of names (cublas.h). What cuBLAS says of a failure is
- * brief, so the sentence names the variables that make it log more. */
+/* cuBLAS, loaded when a device is opened. The library's functions come from one list of names
+ * (cublas.h). cuBLAS says little of a failure, so the sentence names the variables that make it log
+ * more. */
 #include "harness/device/cuda/libraries/cublas.h"
 
 #include "harness/device/plugin/library.h"

@@ -1,5 +1,6 @@
-/* A product of matrices in rows as one of matrices in columns: a matrix read by columns is its
- * transpose, and C' = B' A'. Only names change places: no data is moved. */
+/* A product of matrices in rows as one of matrices in columns, which is what cuBLAS computes: a
+ * matrix read by columns is its transpose, and C' = B' A'. Only names change places: no data is
+ * moved. */
 #include "harness/device/cuda/libraries/gemm_swap.h"
 
 struct column_product gemm_swap(const struct gemm *gemm)

@@ -1,5 +1,6 @@
-/* The library's functions come from one list of names (nccl.h), and nccl_check() turns NCCL's
- * results into statuses. */
+/* NCCL, loaded when ranks of GPUs communicate. The library's functions come from one list of names
+ * (nccl.h), and nccl_check() turns NCCL's results into statuses. The version is asked for only when
+ * something fails. */
 #include "harness/device/cuda/libraries/nccl.h"
 
 #include "harness/device/plugin/library.h"

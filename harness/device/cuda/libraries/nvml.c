@@ -115,7 +115,8 @@ static void *symbol_of(void *library, const char *symbol, const char *older)
     return address == NULL && older != NULL ? dlsym(library, older) : address;
 }
 
-/* The library, loaded once and for good. NULL, with the reason in `why`, if it cannot be used. */
+/* The library, loaded once and for good. NULL, with the reason in `why`, if it cannot be used.
+ * Under a lock, since several devices may be opened at once. */
 static const struct functions *load(char *why, size_t size)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -224,6 +225,7 @@ static int limits_of(unsigned long long reasons)
     return limits;
 }
 
+/* A reading that the driver does not answer stays as it was: unknown. */
 void nvml_vitals(struct nvml *nvml, struct device_vitals *vitals)
 {
     struct violation violation;
@@ -262,6 +264,7 @@ static void read_clocks_and_power(struct nvml *nvml, struct device_health *healt
         health->power_limit_w = value / 1e3;
 }
 
+/* A mode that is to change at the next start (`pending`) does not count. */
 static void read_state(struct nvml *nvml, struct device_health *health)
 {
     unsigned long long errors;

@@ -1,4 +1,6 @@
-/* Threads take the images in order from one counter, and the first failure ends all of them. */
+/* Writes a set of images with all cores. Threads take the images in order from one counter, and the
+ * first failure ends all of them. Each thread has a worker of its own (a decoder, a painter), which
+ * the set opens and closes. */
 #include "harness/engine/data/images/image_set.h"
 
 #include "harness/base/system/files.h"

@@ -1,4 +1,6 @@
-/* TurboJPEG with handles and buffers that are kept from image to image. */
+/* JPEG files to square images and back, by TurboJPEG, with handles and buffers that are kept from
+ * image to image. A file is decoded as a whole, at a fraction of its size if that is allowed, and
+ * the square in its middle is resized. */
 #include "harness/engine/data/images/jpeg.h"
 
 #include "harness/base/rows.h"

@@ -1,8 +1,10 @@
-/* Rows first, columns second: the sum over rows runs along memory, three channels at once, and is
+/* Resizes a square image by area: each pixel of the result is the average of the source under it.
+ * Rows first, columns second: the sum over rows runs along memory, three channels at once, and is
  * the only pass over all source pixels.
  *
  * Lengths are counted in units of which both grids are whole multiples: with side / size reduced to
- * span / step, a source pixel is `step` units long and a pixel of the result `span` units. */
+ * span / step, a source pixel is `step` units long and a pixel of the result `span` units. So all
+ * sums are whole numbers and exact. */
 #include "harness/engine/data/images/resize.h"
 
 #include <string.h>

@@ -1,4 +1,6 @@
-/* A mark is an event and the phase that it ends; a phase's time is that since the mark before. */
+/* Times the phases of a step on the device. A mark is an event and the phase that it ends; a
+ * phase's time is that since the mark before. All events are created at the opening, so that timing
+ * allocates nothing in a step. */
 #include "harness/engine/step/measuring/phase_times.h"
 
 #include "harness/base/rows.h"

@@ -1,5 +1,6 @@
-/* Each comparison takes its steps from the row in which they ran, as one of two programs would be
- * measured against the other, and asks statistics.h whether they differ. */
+/* How often a loop would call a difference between steps that have none. Each comparison takes its
+ * steps from the row in which they ran, as one of two programs would be measured against the other,
+ * and asks statistics.h whether they differ. */
 #include "harness/engine/step/measuring/self_comparison.h"
 
 #include "harness/base/figures/statistics.h"
@@ -12,6 +13,7 @@ enum {
 
 #define CALL_LEAST 1.01
 
+/* One step beside another has no interval: the ratio itself decides. */
 static bool is_called(const double *ratios, int pairs)
 {
     struct confidence_interval interval = { ratios[0], ratios[0], 1 };

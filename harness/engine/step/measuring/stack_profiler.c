@@ -1,4 +1,5 @@
-/* A ring of rows, filled by a listener of the passes, in the thread that launches. */
+/* Takes a call stack at each pass, as a profiler with stacks does. A ring of rows, filled by a
+ * listener of the passes, in the thread that launches. */
 #include "harness/engine/step/measuring/stack_profiler.h"
 
 #include "harness/base/clock.h"

@@ -1,5 +1,6 @@
-/* A ring of lines under one mutex. Whoever writes, the loop or a thread, takes all that are
- * waiting at once, so a slow disk makes writes longer and not more. */
+/* The log of a training: lines that are forced to disk, or posted to a service, by the loop or by a
+ * thread beside it. A ring of lines under one mutex. Whoever writes, the loop or a thread, takes
+ * all that are waiting at once, so a slow disk makes writes longer and not more. */
 #include "harness/engine/step/parts/line_log.h"
 
 #include "harness/base/rows.h"

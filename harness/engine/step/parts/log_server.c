@@ -1,5 +1,6 @@
-/* Both ends are in this process: a socket that connects to itself over the loopback, and a thread
- * that reads, writes to the file, waits and answers. */
+/* A service that keeps lines and answers, as a tracker in the network does. Both ends are in this
+ * process: a socket that connects to itself over the loopback, and a thread that reads, writes to
+ * the file, waits and answers. No port stays open once they are connected. */
 #include "harness/engine/step/parts/log_server.h"
 
 #include "harness/base/rows.h"
@@ -18,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+/* So that a thread that hangs ends the log with a sentence and not the training. */
 enum { ANSWER_TIMEOUT_S = 10 };
 
 struct log_server {
@@ -65,6 +67,8 @@ static void *serve(void *argument)
 
 /* --- Connecting --- */
 
+/* TCP_NODELAY: a message is sent when it is complete, without waiting for the acknowledgement of
+ * the one before. */
 static bool set_limits(int socket)
 {
     struct timeval timeout = { .tv_sec = ANSWER_TIMEOUT_S };
@@ -150,6 +154,7 @@ void log_server_close(struct log_server *server)
 {
     if (server == NULL)
         return;
+    /* The thread then reads an end and leaves. */
     if (server->client >= 0)
         shutdown(server->client, SHUT_RDWR);
     if (server->has_thread)

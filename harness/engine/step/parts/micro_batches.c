@@ -1,4 +1,5 @@
-/* Models for shorter samples are made when their length first comes up, and stay. */
+/* Models for the micro-batches of a step. Models for shorter samples are made when their length
+ * first comes up, and stay; they share the parameters of the longest one. */
 #include "harness/engine/step/parts/micro_batches.h"
 
 #include "harness/base/rows.h"
@@ -96,6 +97,7 @@ const struct encoder *micro_batch_encoder(const struct micro_batches *micro_batc
     return micro_batches->of[micro];
 }
 
+/* Images have no padding: each token that is computed is data. */
 struct token_counts micro_batches_tokens(const struct micro_batches *micro_batches)
 {
     struct token_counts counts = { .tokens = micro_batches->tokens };

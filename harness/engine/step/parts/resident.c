@@ -1,5 +1,5 @@
-/* One block of memory for all batches. The loader fills its own memory, from which each batch is
- * copied once. */
+/* Batches that are in memory before the first step. One block of memory for all batches. The loader
+ * fills its own memory, from which each batch is copied once. */
 #include "harness/engine/step/parts/resident.h"
 
 #include "harness/base/rows.h"

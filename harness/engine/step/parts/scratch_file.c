@@ -1,4 +1,5 @@
-/* A file is unlinked as soon as it is open: the kernel frees it with the process. */
+/* Files without a name, for what a training writes and nobody reads. A file is unlinked as soon as
+ * it is open: the kernel frees it with the process. */
 #include "harness/engine/step/parts/scratch_file.h"
 
 #include <errno.h>

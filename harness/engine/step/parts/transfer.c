@@ -1,6 +1,6 @@
-/* Batches that are being copied are a ring of flights, each with the event that ends it. Where
- * copies overlap, events order both streams: a copy waits until its input is read, and compute
- * waits until it has arrived. */
+/* Batches on their way from the host to the device. Batches that are being copied are a ring of
+ * flights, each with the event that ends it. Where copies overlap, events order both streams: a
+ * copy waits until its input is read, and compute waits until it has arrived. */
 #include "harness/engine/step/parts/transfer.h"
 
 #include "harness/base/rows.h"

@@ -1,6 +1,10 @@
-/* Members are sorted by when backward finishes them and go into buckets in that order; then the
- * memory of gradients, and of parameters, moves into the buckets. While backward is queued, a
- * bucket is sent off as soon as its last member is complete. */
+/* Gradients of several ranks, added up in buckets while backward goes on, as PyTorch's
+ * DistributedDataParallel does. Members are sorted by when backward finishes them and go into
+ * buckets in that order; then the memory of gradients, and of parameters, moves into the buckets.
+ * While backward is queued, a bucket is sent off as soon as its last member is complete.
+ *
+ * If the state of the optimizer is sharded, each rank gets the sum of its part of a bucket only,
+ * updates that part, and the parameters are gathered from all. */
 #include "harness/engine/step/ranks/gradient_buckets.h"
 
 #include "harness/base/rows.h"
@@ -360,6 +364,7 @@ enum status gradient_buckets_finish(struct gradient_buckets *buckets)
     return STATUS_OK;
 }
 
+/* A bucket that the last pass completes can overlap with nothing. */
 int64_t gradient_buckets_late_bytes(const struct gradient_buckets *buckets)
 {
     int64_t bytes = 0;

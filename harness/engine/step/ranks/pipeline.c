@@ -1,4 +1,5 @@
-/* The order of a rank is made action by action; how much of the time ranks are idle is counted by
+/* The order of passes in a pipeline of ranks ("one forward, one backward", 1F1B), and how much of
+ * the time its ranks are idle. The order of a rank is made action by action; idleness is counted by
  * playing all of their orders against each other. */
 #include "harness/engine/step/ranks/pipeline.h"
 
@@ -145,6 +146,7 @@ enum status pipeline_idle_share(double *share, int ranks, int micro_batches)
             FAIL_OUT(STATUS_INTERNAL, "rank %d of a pipeline of %d waits for ever", rank, ranks);
         slots = places[rank].slot > slots ? places[rank].slot : slots;
     }
+    /* Each rank has two passes for every micro-batch. */
     *share = (double)(slots - 2 * micro_batches) / (double)slots;
 
 out:
