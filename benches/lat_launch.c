@@ -41,22 +41,6 @@ static float look(const float *number)
     return *(const volatile float *)number;
 }
 
-/* A kernel that fails never writes its number: after a while the stream is asked. */
-static enum status wait_for(const float *number, float value, struct stream *stream, int64_t begin)
-{
-    const int64_t patience_ns = 100000000;
-
-    while (look(number) != value) {
-        if (clock_ns() - begin <= patience_ns)
-            continue;
-        TRY(stream_synchronize(stream));
-        if (look(number) != value)
-            FAIL(STATUS_INTERNAL, "a kernel is done, and its result is not seen");
-    }
-
-    return STATUS_OK;
-}
-
 static enum status run_start(struct bench_work *work, int64_t iterations)
 {
     enum { STARTS_MOST = 1 << 24 }; /* the integers that a float counts */
@@ -69,7 +53,15 @@ static enum status run_start(struct bench_work *work, int64_t iterations)
         value = (float)own->starts;
         begin = clock_ns();
         TRY(LAUNCH(work->stream, DTYPE_F32, fill, ROW_MULTIPLE, .y = own->seen, .value = value));
-        TRY(wait_for(own->seen, value, work->stream, begin));
+        /* A kernel that fails never writes its number: after a while the stream is asked. */
+        const int64_t patience_ns = 100000000;
+        while (look(own->seen) != value) {
+            if (clock_ns() - begin <= patience_ns)
+                continue;
+            TRY(stream_synchronize(work->stream));
+            if (look(own->seen) != value)
+                FAIL(STATUS_INTERNAL, "a kernel is done, and its result is not seen");
+        }
         work->timed_ns += clock_ns() - begin;
         TRY(stream_synchronize(work->stream));
     }

@@ -45,20 +45,6 @@ static const enum ink status_inks[CHECK_STATUSES] = {
     [CHECK_NONE] = INK_DIM,
 };
 
-static void print_counts(char *text, size_t size, const struct checks *checks)
-{
-    const char *separator = "";
-
-    snprintf(text, size, "%d checks: ", checks->count);
-    for (int i = 0; i < CHECK_STATUSES; i++) {
-        if (checks->counts[i] == 0)
-            continue;
-        text_append(text, size, "%s%d %s", separator, checks->counts[i],
-                    check_status_name((enum check_status)i));
-        separator = ", ";
-    }
-}
-
 /* Rows of one group from `first` on that are not applicable for the same reason. */
 static int count_alike(const struct checks *checks, int first)
 {
@@ -142,7 +128,15 @@ void checks_print_end(struct checks_printer *printer)
     const char *fit = checks_fitness(printer->checks, names, sizeof names);
 
     print_new(printer, true);
-    print_counts(counts, sizeof counts, printer->checks);
+    const char *separator = "";
+    snprintf(counts, sizeof counts, "%d checks: ", printer->checks->count);
+    for (int i = 0; i < CHECK_STATUSES; i++) {
+        if (printer->checks->counts[i] == 0)
+            continue;
+        text_append(counts, sizeof counts, "%s%d %s", separator, printer->checks->counts[i],
+                    check_status_name((enum check_status)i));
+        separator = ", ";
+    }
     page_summary(&printer->page, "%s", counts);
     page_summary(&printer->page, "Fit to measure: %s%s%s%s", fit, names[0] != '\0' ? " (" : "",
                  names, names[0] != '\0' ? ")" : "");

@@ -399,20 +399,6 @@ COMPARATOR_OF_POINTERS(by_label, struct node, strcmp(a->label, b->label))
 
 COMPARATOR_OF_POINTERS(by_host, struct node, strcmp(a->host, b->host))
 
-/* Device 0 of a host that has others has its number too. */
-static void number_devices(struct node **sorted, int count)
-{
-    qsort(sorted, (size_t)count, sizeof *sorted, by_host);
-    for (int from = 0, to; from < count; from = to) {
-        bool several = false;
-        for (to = from; to < count && by_host(&sorted[from], &sorted[to]) == 0; to++)
-            several = several || sorted[to]->device > 0;
-        for (int i = from; i < to && several; i++)
-            if (sorted[i]->device == 0 && sorted[i]->host[0] != '\0')
-                snprintf(sorted[i]->label, sizeof sorted[i]->label, "%s device 0", sorted[i]->host);
-    }
-}
-
 /* Machines of one name are told apart by their files. */
 static void tell_apart(struct fleet *fleet)
 {
@@ -420,7 +406,16 @@ static void tell_apart(struct fleet *fleet)
     struct node **sorted = ARENA_NEW(scratch, struct node *, fleet->count);
 
     for (int i = 0; i < fleet->count; i++) sorted[i] = &fleet->nodes[i];
-    number_devices(sorted, fleet->count);
+    /* Device 0 of a host that has others has its number too. */
+    qsort(sorted, (size_t)fleet->count, sizeof *sorted, by_host);
+    for (int from = 0, to; from < fleet->count; from = to) {
+        bool several = false;
+        for (to = from; to < fleet->count && by_host(&sorted[from], &sorted[to]) == 0; to++)
+            several = several || sorted[to]->device > 0;
+        for (int i = from; i < to && several; i++)
+            if (sorted[i]->device == 0 && sorted[i]->host[0] != '\0')
+                snprintf(sorted[i]->label, sizeof sorted[i]->label, "%s device 0", sorted[i]->host);
+    }
     qsort(sorted, (size_t)fleet->count, sizeof *sorted, by_label);
     for (int from = 0, to; from < fleet->count; from = to) {
         for (to = from + 1; to < fleet->count && by_label(&sorted[from], &sorted[to]) == 0;) to++;

@@ -153,19 +153,6 @@ static void weigh_shapes(struct search *search, const struct fleet_noise *noise)
         search->likely[i] = count > 0 ? likelihood(search->scores, count, shapes[i].freedom) : 0;
 }
 
-/* The weights of the shapes, whose sum is 1, if only this part of the values had been seen. */
-static void shape_weights(double weights[SHAPES], const struct search *search, double part)
-{
-    double best = -INFINITY, sum = 0;
-
-    for (int i = 0; i < SHAPES; i++) best = fmax(best, search->likely[i]);
-    for (int i = 0; i < SHAPES; i++) {
-        weights[i] = pow(shapes[i].before, search->belief) * exp(part * (search->likely[i] - best));
-        sum += weights[i];
-    }
-    for (int i = 0; i < SHAPES; i++) weights[i] /= sum;
-}
-
 /* The probability that one more healthy machine is slower by so many standard deviations. */
 static double chance_beyond(const double weights[SHAPES], double deviations, double freedom)
 {
@@ -183,7 +170,14 @@ static double bound_of(const struct search *search, double part, double freedom)
 {
     double low = 1, high = 1e6, weights[SHAPES];
 
-    shape_weights(weights, search, part);
+    /* The weights of the shapes, whose sum is 1, if only this part of the values had been seen. */
+    double best = -INFINITY, sum = 0;
+    for (int i = 0; i < SHAPES; i++) best = fmax(best, search->likely[i]);
+    for (int i = 0; i < SHAPES; i++) {
+        weights[i] = pow(shapes[i].before, search->belief) * exp(part * (search->likely[i] - best));
+        sum += weights[i];
+    }
+    for (int i = 0; i < SHAPES; i++) weights[i] /= sum;
     for (int i = 0; i < 40; i++) {
         double middle = sqrt(low * high);
         if (chance_beyond(weights, middle, freedom) > search->matrix->chance)

@@ -230,23 +230,6 @@ out:
     return status;
 }
 
-/* Widens the spans that a node of a graph belongs to. */
-static void widen(struct joins *joins, const struct call_join *call, const struct activity *work)
-{
-    for (int i = 0; i < call->spans->count; i++) {
-        struct graph_run *replayed = &joins->replayed[call->replayed + i];
-        if (work->graph_node < (uint32_t)replayed->span->first ||
-            work->graph_node >= (uint32_t)replayed->span->end)
-            continue;
-        replayed->device = work->device;
-        replayed->stream = work->stream;
-        if (replayed->start_ns > work->start_ns)
-            replayed->start_ns = work->start_ns;
-        if (replayed->end_ns < work->end_ns)
-            replayed->end_ns = work->end_ns;
-    }
-}
-
 /* Work counts for every annotation around its call, from the innermost outwards. */
 static enum status join_work(struct building *building, const struct trace *trace)
 {
@@ -262,8 +245,21 @@ static enum status join_work(struct building *building, const struct trace *trac
             continue;
         if (call->first == NULL || row->activity.start_ns < call->first->start_ns)
             call->first = &row->activity;
-        if (call->spans != NULL && row->activity.graph != 0)
-            widen(building->joins, call, &row->activity);
+        if (call->spans != NULL && row->activity.graph != 0) {
+            /* Widens the spans that a node of a graph belongs to. */
+            for (int i = 0; i < call->spans->count; i++) {
+                struct graph_run *replayed = &building->joins->replayed[call->replayed + i];
+                if (row->activity.graph_node < (uint32_t)replayed->span->first ||
+                    row->activity.graph_node >= (uint32_t)replayed->span->end)
+                    continue;
+                replayed->device = row->activity.device;
+                replayed->stream = row->activity.stream;
+                if (replayed->start_ns > row->activity.start_ns)
+                    replayed->start_ns = row->activity.start_ns;
+                if (replayed->end_ns < row->activity.end_ns)
+                    replayed->end_ns = row->activity.end_ns;
+            }
+        }
         for (int64_t at = building->span_of_call[call - building->joins->calls]; at >= 0;
              at = building->spans[at].parent)
             if (building->spans[at].annotation)

@@ -572,37 +572,6 @@ static void put_ranks(struct writer *writer)
     json_put(writer->json, "}");
 }
 
-static void put_head(struct writer *writer)
-{
-    json_put(writer->json, "{\"schemaVersion\":1");
-    put_device(writer);
-    put_ranks(writer);
-    json_put(writer->json, ",\n\"record_shapes\":1,\"profile_memory\":1,\"with_flops\":1");
-    text(writer, "displayTimeUnit", "ms");
-    integer(writer, "baseTimeNanoseconds", trace_start_wall_ns(writer->trace));
-    text(writer, "traceName", writer->about->name);
-    if (trace_dropped(writer->trace) > 0)
-        integer(writer, "droppedRecords", trace_dropped(writer->trace));
-    put_ours(writer);
-}
-
-/* Annotations on streams come before the work that they hold, outer ones (the later projections)
- * before inner ones: of equal intervals, viewers take the first as the outer. */
-static void put_events(struct writer *writer)
-{
-    struct trace_cursor cursor = { 0 };
-    const struct trace_row *row;
-
-    json_put(writer->json, ",\n\"traceEvents\":[");
-    for (int64_t i = writer->joins.projection_count; i-- > 0;)
-        write_projection(writer, &writer->joins.projections[i]);
-    for (int64_t i = writer->joins.replayed_count; i-- > 0;)
-        write_replayed(writer, &writer->joins.replayed[i]);
-    while ((row = trace_next(writer->trace, &cursor)) != NULL) write_row(writer, row);
-    name_places(writer);
-    json_put(writer->json, "\n]}\n");
-}
-
 enum status kineto_write(const char *path, struct trace *trace, const struct kineto_about *about)
 {
     struct writer writer = { .trace = trace, .about = about, .host = getpid(), .first = true };
@@ -613,8 +582,28 @@ enum status kineto_write(const char *path, struct trace *trace, const struct kin
     writer.end_ns = trace_end_ns(trace);
     TRY_OUT(joins_make(&writer.joins, trace));
     TRY_OUT(json_stream_open(&writer.json, path));
-    put_head(&writer);
-    put_events(&writer);
+    json_put(writer.json, "{\"schemaVersion\":1");
+    put_device(&writer);
+    put_ranks(&writer);
+    json_put(writer.json, ",\n\"record_shapes\":1,\"profile_memory\":1,\"with_flops\":1");
+    text(&writer, "displayTimeUnit", "ms");
+    integer(&writer, "baseTimeNanoseconds", trace_start_wall_ns(writer.trace));
+    text(&writer, "traceName", writer.about->name);
+    if (trace_dropped(writer.trace) > 0)
+        integer(&writer, "droppedRecords", trace_dropped(writer.trace));
+    put_ours(&writer);
+    /* Annotations on streams come before the work that they hold, outer ones (the later
+     * projections) before inner ones: of equal intervals, viewers take the first as the outer. */
+    struct trace_cursor cursor = { 0 };
+    const struct trace_row *row;
+    json_put(writer.json, ",\n\"traceEvents\":[");
+    for (int64_t i = writer.joins.projection_count; i-- > 0;)
+        write_projection(&writer, &writer.joins.projections[i]);
+    for (int64_t i = writer.joins.replayed_count; i-- > 0;)
+        write_replayed(&writer, &writer.joins.replayed[i]);
+    while ((row = trace_next(writer.trace, &cursor)) != NULL) write_row(&writer, row);
+    name_places(&writer);
+    json_put(writer.json, "\n]}\n");
     TRY_OUT(json_stream_finish(writer.json));
 
 out:

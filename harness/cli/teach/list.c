@@ -29,17 +29,6 @@ static void print_needs(const struct console *console, enum where needs,
     wrap_print(stdout, TEXT_COLUMN, TEXT_COLUMN, console->width, text);
 }
 
-static void print_scenario(const struct console *console, const struct scenario *scenario,
-                           bool is_core, const struct device_properties *device)
-{
-    printf("%c %-*s", is_core ? '*' : ' ', TEXT_COLUMN - 2, scenario->name);
-    wrap_print(stdout, TEXT_COLUMN, TEXT_COLUMN, console->width, scenario->title);
-    printf("%*s%s%s %s -> %s\n", TEXT_COLUMN, "", console->dim, scenario->knob, scenario->before,
-           scenario->after);
-    print_needs(console, scenario->needs, device);
-    fputs(console->plain, stdout);
-}
-
 /* A group of which nothing is in the list has no heading. */
 static void print_group(const struct console *console, enum group group,
                         const struct device_properties *device)
@@ -52,7 +41,12 @@ static void print_group(const struct console *console, enum group group,
         if (is_first)
             printf("%s%s%s: %s\n", console->bold, scenario_groups[group].name, console->plain,
                    scenario_groups[group].text);
-        print_scenario(console, scenarios[i], i < scenarios_core, device);
+        printf("%c %-*s", (i < scenarios_core) ? '*' : ' ', TEXT_COLUMN - 2, scenarios[i]->name);
+        wrap_print(stdout, TEXT_COLUMN, TEXT_COLUMN, console->width, scenarios[i]->title);
+        printf("%*s%s%s %s -> %s\n", TEXT_COLUMN, "", console->dim, scenarios[i]->knob,
+               scenarios[i]->before, scenarios[i]->after);
+        print_needs(console, scenarios[i]->needs, device);
+        fputs(console->plain, stdout);
         is_first = false;
     }
     if (!is_first)

@@ -125,16 +125,6 @@ static enum status take_flags(const struct like *like, const char *name,
     return STATUS_OK;
 }
 
-/* 0: the file does not say. */
-static double window_seconds_of(const struct like *like, const char *name)
-{
-    const cJSON *protocol = cJSON_GetObjectItemCaseSensitive(scenario_in(like, name), "protocol");
-    double seconds =
-        cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(protocol, "window_seconds"));
-
-    return seconds > 0 && seconds <= WINDOW_MOST ? seconds : 0;
-}
-
 /* The same of ranks, which only some scenarios have. */
 static enum status take_ranks(const struct training_config *config, struct flags *flags)
 {
@@ -170,7 +160,12 @@ enum status like_read(struct like *like, const char *path, struct flags *flags,
             /* The size of the images was chosen by measurement then; to choose anew could give
              * other work. */
             like->jpeg_pixels[i] = config.data.jpeg_pixels;
-        like->window_seconds[i] = window_seconds_of(like, scenarios[i]->name);
+        /* 0: the file does not say. */
+        const cJSON *protocol =
+            cJSON_GetObjectItemCaseSensitive(scenario_in(like, scenarios[i]->name), "protocol");
+        double seconds =
+            cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(protocol, "window_seconds"));
+        like->window_seconds[i] = seconds > 0 && seconds <= WINDOW_MOST ? seconds : 0;
         TRY_OUT(take_ranks(&config, flags));
         if (first)
             TRY_OUT(take_flags(like, scenarios[i]->name, &config, flags));

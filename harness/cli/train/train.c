@@ -329,18 +329,6 @@ static bool is_saved(const struct train *train)
     return train->config.saving.folder[0] != '\0' || train->config.saving.resume[0] != '\0';
 }
 
-/* Learns before hours of training whether the state can be saved. */
-static enum status try_folder(const char *folder)
-{
-    char path[PATH_MAX];
-
-    TRY(state_path(path, folder));
-    TRY(atomic_file_create_folder(folder));
-    TRY(atomic_file_try(path, "", 0));
-
-    return STATUS_OK;
-}
-
 /* An error in the settings is said once, before there are ranks to say it. */
 static enum status check_ranks(const struct train *train)
 {
@@ -398,8 +386,14 @@ static enum status run_train(void *context, int *exit_code)
     TRY(check_options(train));
     if (train->trace != NULL)
         TRY(written_trace_try(train->trace));
-    if (train->config.saving.folder[0] != '\0')
-        TRY(try_folder(train->config.saving.folder));
+    if (train->config.saving.folder[0] != '\0') {
+        /* Learns before hours of training whether the state can be saved. */
+        char path[PATH_MAX];
+
+        TRY(state_path(path, train->config.saving.folder));
+        TRY(atomic_file_create_folder(train->config.saving.folder));
+        TRY(atomic_file_try(path, "", 0));
+    }
     if (train->ladder)
         return train_ladder(&train->flags, &train->config,
                             train->budget_seconds > 0 ? train->budget_seconds : LADDER_SECONDS,

@@ -168,15 +168,6 @@ static void unlink_segment(void)
         unlink(segment);
 }
 
-/* MPI_Finalize() unlinks it again, and complains where it is not there. */
-static void restore_segment(void)
-{
-    int file = segment[0] != '\0' ? open(segment, O_CREAT | O_EXCL | O_CLOEXEC, 0600) : -1;
-
-    if (file >= 0)
-        close(file);
-}
-
 static enum status read_patience(void)
 {
     const char *text = getenv(PATIENCE);
@@ -249,7 +240,10 @@ static void leave(void)
         free(channel->sum);
         *channel = (struct channel){ 0 };
     }
-    restore_segment();
+    /* MPI_Finalize() unlinks it again, and complains where it is not there. */
+    int file = segment[0] != '\0' ? open(segment, O_CREAT | O_EXCL | O_CLOEXEC, 0600) : -1;
+    if (file >= 0)
+        close(file);
     MPI_Finalize();
     if (watched)
         watch_end(&watch);

@@ -123,17 +123,6 @@ static void order_passes(struct program *program, enum program_kind kind, const 
     }
 }
 
-/* Goes backwards, so that an entry which only a dropped one needed is dropped too. */
-static void drop_needless_recomputation(struct program *program)
-{
-    for (int i = program->length; i-- > 0;) {
-        if (!program->entries[i].what.recomputed || is_needed(program, i))
-            continue;
-        for (int j = i; j + 1 < program->length; j++) program->entries[j] = program->entries[j + 1];
-        program->length--;
-    }
-}
-
 static bool is_forward(const struct entry *entry)
 {
     return !entry->what.backward && !entry->what.recomputed;
@@ -169,7 +158,13 @@ enum status program_build(struct program **built, enum program_kind kind, const 
     /* At most forward, recomputed forward and backward of each op. */
     TRY_OUT(rows_make(&program->entries, 3 * count));
     order_passes(program, kind, ops, count, segment);
-    drop_needless_recomputation(program);
+    /* Goes backwards, so that an entry which only a dropped one needed is dropped too. */
+    for (int i = program->length; i-- > 0;) {
+        if (!program->entries[i].what.recomputed || is_needed(program, i))
+            continue;
+        for (int j = i; j + 1 < program->length; j++) program->entries[j] = program->entries[j + 1];
+        program->length--;
+    }
     while (program->forward_length < program->length &&
            is_forward(&program->entries[program->forward_length]))
         program->forward_length++;

@@ -262,24 +262,6 @@ int knob_value_print(const struct knob *knob, const union knob_value *value, cha
     return kinds[knob->kind].print(knob, value, text, size);
 }
 
-/* Appends one of the alternatives in knob->values: a range, SIZE, N, or a word as it is. */
-static void advise(const struct knob *knob, const char *word, size_t length, char *text,
-                   size_t size)
-{
-    const char *dots = memmem(word, length, "..", 2);
-    bool number = strspn(word, "0123456789.e-") >= length;
-
-    if (length == 4 && memcmp(word, "SIZE", 4) == 0)
-        text_append(text, size, "a size such as 512MiB or 2GiB");
-    else if (length == 1 && *word == 'N')
-        text_append(text, size, "a number from %g to %g", knob->least, knob->most);
-    else if (dots == NULL)
-        text_append(text, size, "%.*s", (int)length, word);
-    else
-        text_append(text, size, "%s%.*s to %.*s", number ? "a number from " : "",
-                    (int)(dots - word), word, (int)(word + length - dots - 2), dots + 2);
-}
-
 void knob_value_advice(const struct knob *knob, char *text, size_t size)
 {
     const char *word = knob->values, *before = "";
@@ -289,7 +271,18 @@ void knob_value_advice(const struct knob *knob, char *text, size_t size)
         size_t length = strcspn(word, "|");
 
         text_append(text, size, "%s", before);
-        advise(knob, word, length, text, size);
+        /* Appends one of the alternatives in knob->values: a range, SIZE, N, or a word as it is. */
+        const char *dots = memmem(word, length, "..", 2);
+        bool number = strspn(word, "0123456789.e-") >= length;
+        if (length == 4 && memcmp(word, "SIZE", 4) == 0)
+            text_append(text, size, "a size such as 512MiB or 2GiB");
+        else if (length == 1 && *word == 'N')
+            text_append(text, size, "a number from %g to %g", knob->least, knob->most);
+        else if (dots == NULL)
+            text_append(text, size, "%.*s", (int)length, word);
+        else
+            text_append(text, size, "%s%.*s to %.*s", number ? "a number from " : "",
+                        (int)(dots - word), word, (int)(word + length - dots - 2), dots + 2);
         if (word[length] == '\0')
             break;
         word += length + 1;

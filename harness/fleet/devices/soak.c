@@ -97,16 +97,6 @@ static enum status iterate(struct load *load)
     return STATUS_OK;
 }
 
-/* Also if nothing runs any more. */
-static bool is_over(const struct soak *soak, const struct soak_plan *plan,
-                    const struct load loads[SOAK_PARTS])
-{
-    bool runs = false;
-
-    for (int i = 0; i < SOAK_PARTS; i++) runs = runs || loads[i].repeat != NULL;
-    return !runs || soak->seconds >= plan->seconds || (plan->stop != NULL && *plan->stop != 0);
-}
-
 enum { READING_NS = 1000000000 };
 
 /* In turns until the time is over, with a reading and a word about the progress every second. */
@@ -123,7 +113,10 @@ static enum status run_loads(struct soak *soak, struct device *device,
             if (loads[i].repeat != NULL)
                 TRY(iterate(&loads[i]));
         soak->seconds = (double)(clock_ns() - begin_ns) * 1e-9;
-        over = is_over(soak, plan, loads);
+        /* It is over early once every part has been given up. */
+        bool runs = false;
+        for (int i = 0; i < SOAK_PARTS; i++) runs = runs || loads[i].repeat != NULL;
+        over = !runs || soak->seconds >= plan->seconds || (plan->stop != NULL && *plan->stop != 0);
         if (!over && clock_ns() - read_ns < READING_NS)
             continue;
         health = device_health(device);

@@ -214,21 +214,6 @@ static void print_clocks(const struct page *page, const struct job *job)
 
 /* --- The page --- */
 
-static void print_doubts(const struct page *page, const struct job_view *view)
-{
-    char missing[TEXT_SIZE];
-    int64_t count = name_missing(missing, sizeof missing, view->job);
-
-    if (count > 0)
-        page_paragraph(page, INK_DOUBTFUL, "Missing: rank%s %s.", count == 1 ? "" : "s", missing);
-    for (int64_t i = 0; i < view->stranger_count && i < NAMED_MOST; i++)
-        page_paragraph(page, INK_DOUBTFUL, "Left out: %s: %s.", view->strangers[i].file,
-                       view->strangers[i].why);
-    if (view->stranger_count > NAMED_MOST)
-        page_paragraph(page, INK_DOUBTFUL, "Left out: %lld more.",
-                       (long long)(view->stranger_count - NAMED_MOST));
-}
-
 static void print_causes(const struct page *page, const struct job_view *view)
 {
     const struct job *job = view->job;
@@ -262,7 +247,16 @@ void job_page(const struct page *page, const struct job_view *view)
              (long long)job->world_size, (long long)job->node_count,
              job->node_count == 1 ? "" : "s");
     page_title(page, title);
-    print_doubts(page, view);
+    char missing[TEXT_SIZE];
+    int64_t count = name_missing(missing, sizeof missing, view->job);
+    if (count > 0)
+        page_paragraph(page, INK_DOUBTFUL, "Missing: rank%s %s.", count == 1 ? "" : "s", missing);
+    for (int64_t i = 0; i < view->stranger_count && i < NAMED_MOST; i++)
+        page_paragraph(page, INK_DOUBTFUL, "Left out: %s: %s.", view->strangers[i].file,
+                       view->strangers[i].why);
+    if (view->stranger_count > NAMED_MOST)
+        page_paragraph(page, INK_DOUBTFUL, "Left out: %lld more.",
+                       (long long)(view->stranger_count - NAMED_MOST));
     page_paragraph(page, INK_PLAIN, "A step takes %s, the median of ranks over %lld steps.",
                    quantity_time(job->step_ns).text, (long long)job->step_count);
     print_causes(page, view);

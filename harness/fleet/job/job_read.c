@@ -29,22 +29,6 @@ static void add_rank(struct arena *arena, void *context)
     ranks->ranks[ranks->count++] = adding->rank;
 }
 
-static enum status take_digest(struct job_ranks *ranks, const char *path, char *line)
-{
-    struct trace_file trace = { .digest = line, .rank = -1, .world_size = -1 };
-    struct adding adding = { .ranks = ranks, .rank.file = path };
-
-    if (!digest_begins(line, strlen(line)))
-        FAIL(STATUS_BAD_INPUT, "%s is no file of digests: chokepoint digest makes them of traces",
-             path);
-    TRY(digest_take_record(ranks->arena, &trace, &adding.rank.record));
-    if (trace.rank < 0 || trace.world_size < 1)
-        FAIL(STATUS_BAD_INPUT, "its trace states no rank");
-    adding.rank.rank = trace.rank;
-    adding.world = trace.world_size;
-    return arena_run(ranks->arena, add_rank, &adding);
-}
-
 /* All whole lines of a text; *length is what is left of it, moved to the front. */
 static enum status take_digests(struct job_ranks *ranks, const char *path, char *text,
                                 int64_t *length)
@@ -53,7 +37,17 @@ static enum status take_digests(struct job_ranks *ranks, const char *path, char 
 
     while ((end = memchr(line, '\n', (size_t)(text + *length - line))) != NULL) {
         *end = '\0';
-        TRY(take_digest(ranks, path, line));
+        struct trace_file trace = { .digest = line, .rank = -1, .world_size = -1 };
+        struct adding adding = { .ranks = ranks, .rank.file = path };
+        if (!digest_begins(line, strlen(line)))
+            FAIL(STATUS_BAD_INPUT,
+                 "%s is no file of digests: chokepoint digest makes them of traces", path);
+        TRY(digest_take_record(ranks->arena, &trace, &adding.rank.record));
+        if (trace.rank < 0 || trace.world_size < 1)
+            FAIL(STATUS_BAD_INPUT, "its trace states no rank");
+        adding.rank.rank = trace.rank;
+        adding.world = trace.world_size;
+        TRY(arena_run(ranks->arena, add_rank, &adding));
         line = end + 1;
     }
     *length -= line - text;

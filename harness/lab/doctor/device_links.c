@@ -210,23 +210,6 @@ static void check_links(struct checks *checks, const struct device_links *links)
                "%s", kinds);
 }
 
-static void check_nodes(struct checks *checks, const struct device_links *links)
-{
-    int least = -1, most = -1;
-
-    for (int i = 0; i < links->count; i++) {
-        int distance = links->ways[i].link.numa_distance;
-        if (distance < 0)
-            continue;
-        least = least < 0 || distance < least ? distance : least;
-        most = distance > most ? distance : most;
-    }
-    if (most < 0)
-        checks_unknown(checks, "peer_numa", "", "Linux does not say which NUMA nodes they are at");
-    else
-        checks_add(checks, "peer_numa", CHECK_OK, "", "", "distance %d to %d", least, most);
-}
-
 static double copy_speed(const struct device_way *way)
 {
     return way->bytes_per_second;
@@ -327,7 +310,19 @@ void device_links_check(struct checks *checks, const struct device_links *links)
                    scratch == NULL ? "no memory left" : "there is one device", "-");
     } else {
         check_links(checks, links);
-        check_nodes(checks, links);
+        int least = -1, most = -1;
+        for (int i = 0; i < links->count; i++) {
+            int distance = links->ways[i].link.numa_distance;
+            if (distance < 0)
+                continue;
+            least = least < 0 || distance < least ? distance : least;
+            most = distance > most ? distance : most;
+        }
+        if (most < 0)
+            checks_unknown(checks, "peer_numa", "",
+                           "Linux does not say which NUMA nodes they are at");
+        else
+            checks_add(checks, "peer_numa", CHECK_OK, "", "", "distance %d to %d", least, most);
         for (size_t i = 0; i < ARRAY_SIZE(figures); i++)
             check_figure(checks, links, &figures[i], scratch);
     }

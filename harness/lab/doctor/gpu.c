@@ -173,20 +173,6 @@ static void check_attention(struct checks *checks, const struct device_propertie
             "%s for CUDA %d", properties->attention_library, built_for);
 }
 
-/* If nobody has the GPU open, the driver forgets its state: the next program waits for it to start,
- * and its clocks have to rise again ("Driver Persistence", NVIDIA). */
-static void check_persistence(struct checks *checks, const struct device_health *health,
-                              const char *why)
-{
-    if (health->persistence < 0)
-        checks_unknown(checks, "gpu_persistence", "on", why);
-    else
-        checks_add(checks, "gpu_persistence", health->persistence == 1 ? CHECK_OK : CHECK_LOW, "on",
-                   "the GPU starts again for each program, whose first call takes seconds: "
-                   "nvidia-smi -pm 1, or start nvidia-persistenced",
-                   "%s", health->persistence == 1 ? "on" : "off");
-}
-
 /* A program that has used a GPU keeps its context, and so keeps others out of an exclusive one
  * ("CUDA C++ Programming Guide", "Compute Modes"): here the processes that measure. */
 static void check_compute_mode(struct checks *checks, const struct device_health *health,
@@ -352,7 +338,15 @@ void gpu_check_health(struct checks *checks, const struct device_properties *pro
                properties->gemm_library, properties->isa);
     check_toolkit(checks, properties);
     check_attention(checks, properties);
-    check_persistence(checks, health, why);
+    /* If nobody has the GPU open, the driver forgets its state: the next program waits for it to
+     * start, and its clocks have to rise again ("Driver Persistence", NVIDIA). */
+    if (health->persistence < 0)
+        checks_unknown(checks, "gpu_persistence", "on", why);
+    else
+        checks_add(checks, "gpu_persistence", health->persistence == 1 ? CHECK_OK : CHECK_LOW, "on",
+                   "the GPU starts again for each program, whose first call takes seconds: "
+                   "nvidia-smi -pm 1, or start nvidia-persistenced",
+                   "%s", health->persistence == 1 ? "on" : "off");
     check_compute_mode(checks, health, why);
     check_link(checks, health, why);
     check_clocks(checks, health, why);

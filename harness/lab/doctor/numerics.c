@@ -26,13 +26,6 @@ static size_t family_of(const char *name)
     return i;
 }
 
-/* Cold benches compute the same once more. */
-static bool is_wanted(const struct bench *bench, size_t family, struct device *device)
-{
-    return family_of(bench->name) == family && !bench->cold &&
-           (bench->lack == NULL || bench->lack(bench, device_properties(device)) == NULL);
-}
-
 static void check_family(struct checks *checks, size_t family, struct device *device)
 {
     /* One iteration, for the check that comes before it. */
@@ -44,7 +37,10 @@ static void check_family(struct checks *checks, size_t family, struct device *de
     for (int i = 0; i < bench_count; i++) {
         const int64_t *arguments;
         int count;
-        if (!is_wanted(benches[i], family, device))
+        /* Cold benches compute the same once more. */
+        if (!(family_of(benches[i]->name) == family && !benches[i]->cold &&
+              (benches[i]->lack == NULL ||
+               benches[i]->lack(benches[i], device_properties(device)) == NULL)))
             continue;
         tried++;
         arguments = bench_arguments(benches[i], device_properties(device), &count);

@@ -105,28 +105,6 @@ static void series_member(struct members *members, const char *name, double *val
         json_numbers(members->json, members->object, name, values, count, digits);
 }
 
-static void losses_member(struct members *members, float losses[LOSS_STEPS])
-{
-    double values[LOSS_STEPS];
-
-    for (int i = 0; i < LOSS_STEPS; i++) values[i] = (double)losses[i];
-    series_member(members, "losses", values, LOSS_STEPS, LOSS_DIGITS);
-    for (int i = 0; i < LOSS_STEPS && members->reading; i++) losses[i] = (float)values[i];
-}
-
-static void steps_member(struct members *members, struct repetition *repetition)
-{
-    const char *name = "step_ns";
-    int count;
-
-    if (members->reading) {
-        count = cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(members->object, name));
-        repetition->step_ns = calloc((size_t)count, sizeof *repetition->step_ns);
-        repetition->step_count = repetition->step_ns != NULL ? count : 0;
-    }
-    series_member(members, name, repetition->step_ns, repetition->step_count, STEP_DIGITS);
-}
-
 void repetition_members(struct members *members, void *object)
 {
     struct repetition *repetition = object;
@@ -140,6 +118,17 @@ void repetition_members(struct members *members, void *object)
     vitals_member(members, "vitals_before", &repetition->vitals[0]);
     vitals_member(members, "vitals_after", &repetition->vitals[1]);
     member_object(members, "metrics", metric_members, repetition->metric);
-    losses_member(members, repetition->losses);
-    steps_member(members, repetition);
+    double values[LOSS_STEPS];
+    for (int i = 0; i < LOSS_STEPS; i++) values[i] = (double)repetition->losses[i];
+    series_member(members, "losses", values, LOSS_STEPS, LOSS_DIGITS);
+    for (int i = 0; i < LOSS_STEPS && members->reading; i++)
+        repetition->losses[i] = (float)values[i];
+    const char *name = "step_ns";
+    int count;
+    if (members->reading) {
+        count = cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(members->object, name));
+        repetition->step_ns = calloc((size_t)count, sizeof *repetition->step_ns);
+        repetition->step_count = repetition->step_ns != NULL ? count : 0;
+    }
+    series_member(members, name, repetition->step_ns, repetition->step_count, STEP_DIGITS);
 }

@@ -66,13 +66,6 @@ static bool is_listed(const struct accepted_finding list[SCENARIO_FINDINGS], con
     return false;
 }
 
-/* Whether a finding is certainly no right answer. */
-static bool is_wrong(const struct quiz_set *set, const cJSON *findings, const char *id)
-{
-    return find_finding(findings, id) == NULL && !is_listed(set->scenario->tolerated_after, id) &&
-           !(set->variant == VARIANT_BEFORE && is_listed(set->scenario->accept, id));
-}
-
 /* Adds a scenario's findings that are wrong to `causes`, and its place to `places` if all of them
  * are. */
 static void add_wrong(struct quiz_pool *causes, struct quiz_pool *places,
@@ -83,7 +76,11 @@ static void add_wrong(struct quiz_pool *causes, struct quiz_pool *places,
 
     for (int i = 0; i < SCENARIO_FINDINGS && other->accept[i].id != NULL; i++) {
         const struct rule *rule = rule_find(other->accept[i].id);
-        bool wrong = is_wrong(set, findings, other->accept[i].id);
+        /* Whether a finding is certainly no right answer. */
+        bool wrong = find_finding(findings, other->accept[i].id) == NULL &&
+                     !is_listed(set->scenario->tolerated_after, other->accept[i].id) &&
+                     !(set->variant == VARIANT_BEFORE &&
+                       is_listed(set->scenario->accept, other->accept[i].id));
         all = all && wrong;
         if (wrong && rule != NULL)
             quiz_pool_add(causes, rule->title);

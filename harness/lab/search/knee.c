@@ -43,21 +43,6 @@ static struct share share_of(const struct knee_value *value, const struct knee_v
     return share;
 }
 
-static void judge_knee(struct knee *knee, const struct knee_value *values, int count)
-{
-    knee->is_clear = knee->rounds > 1 && knee->interval.low >= BOUND;
-    knee->is_best = knee->enough == knee->best;
-    for (int i = 0; i < count; i++) {
-        bool is_cheaper = values[i].cost < values[knee->enough].cost;
-        double high;
-        if (i == knee->best || i == knee->enough || values[i].rounds == 0)
-            continue;
-        high = share_of(&values[i], &values[knee->best]).interval.high;
-        knee->is_clear = knee->is_clear && (is_cheaper ? high < BOUND : high * BOUND <= 1);
-        knee->is_best = knee->is_best && high < 1;
-    }
-}
-
 struct knee knee_find(const struct knee_value *values, int count)
 {
     struct knee knee = { .best = find_best(values, count), .enough = -1, .share = NAN };
@@ -72,7 +57,18 @@ struct knee knee_find(const struct knee_value *values, int count)
         knee.interval = share.interval;
         knee.rounds = share.rounds;
     }
-    if (knee.enough >= 0)
-        judge_knee(&knee, values, count);
+    if (knee.enough >= 0) {
+        knee.is_clear = knee.rounds > 1 && knee.interval.low >= BOUND;
+        knee.is_best = knee.enough == knee.best;
+        for (int i = 0; i < count; i++) {
+            bool is_cheaper = values[i].cost < values[knee.enough].cost;
+            double high;
+            if (i == knee.best || i == knee.enough || values[i].rounds == 0)
+                continue;
+            high = share_of(&values[i], &values[knee.best]).interval.high;
+            knee.is_clear = knee.is_clear && (is_cheaper ? high < BOUND : high * BOUND <= 1);
+            knee.is_best = knee.is_best && high < 1;
+        }
+    }
     return knee;
 }

@@ -15,22 +15,6 @@ static const double SECONDS = 0.5;
 
 /* --- The command line --- */
 
-static enum status take_values(struct sweep_axis *axis, char *next)
-{
-    char *one;
-
-    while ((one = strsep(&next, ",")) != NULL) {
-        struct training_config tried;
-        knobs_defaults(&tried);
-        TRY(knob_set(&tried, axis->knob, one));
-        if (axis->count == SWEEP_VALUES)
-            FAIL(STATUS_BAD_USAGE, "--sweep takes %d values at most", SWEEP_VALUES);
-        axis->values[axis->count++] = one;
-    }
-
-    return STATUS_OK;
-}
-
 enum status sweep_take(struct knob_sweep *sweep, const char *text)
 {
     struct sweep_axis *axis = &sweep->axes[sweep->knobs];
@@ -48,7 +32,15 @@ enum status sweep_take(struct knob_sweep *sweep, const char *text)
     if (sweep->knobs == 2 && strcmp(axis->knob, sweep->axes[0].knob) == 0)
         FAIL(STATUS_BAD_USAGE, "--sweep was given twice with %s; give all its values at once",
              axis->knob);
-    TRY(take_values(axis, next));
+    char *one;
+    while ((one = strsep(&next, ",")) != NULL) {
+        struct training_config tried;
+        knobs_defaults(&tried);
+        TRY(knob_set(&tried, axis->knob, one));
+        if (axis->count == SWEEP_VALUES)
+            FAIL(STATUS_BAD_USAGE, "--sweep takes %d values at most", SWEEP_VALUES);
+        axis->values[axis->count++] = one;
+    }
     /* All values, or pairs of values, as rows. */
     int outer = sweep->axes[0].count, inner = sweep->knobs > 1 ? sweep->axes[1].count : 1;
     if (outer * inner > SWEEP_ROWS)

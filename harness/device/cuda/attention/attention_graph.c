@@ -395,19 +395,6 @@ static void forward(struct builder *builder)
              NULL, shared.key_lengths, in_memory(builder, outputs(builder), ATTENTION_Y));
 }
 
-/* The row sums of dy * y, in memory. */
-static descriptor delta(struct builder *builder, descriptor dy)
-{
-    descriptor y = in_memory(builder, outputs(builder), ATTENTION_Y), sum;
-
-    sum = reduce(
-        builder, CUDNN_REDUCE_TENSOR_ADD,
-        floats(builder, CUDNN_POINTWISE_MUL, dy, y, in_kernel(builder, float_vectors(builder))),
-        in_kernel(builder, numbers(builder)));
-    return floats(builder, CUDNN_POINTWISE_MUL, sum, host_float(builder, ATTENTION_ONE),
-                  in_memory(builder, numbers(builder), ATTENTION_DELTA));
-}
-
 /* to = x' vectors, where x is [queries, keys]: a gradient of keys or values. */
 static void transpose_multiply(struct builder *builder, const struct shared *shared, descriptor x,
                                descriptor by, enum attention_tensor to)
@@ -425,7 +412,16 @@ static void backward(struct builder *builder)
 {
     struct shared shared = shared_tensors(builder);
     descriptor dy = in_memory(builder, outputs(builder), ATTENTION_DY);
-    descriptor row_sums = delta(builder, dy);
+    /* The row sums of dy * y, in memory. */
+    descriptor y = in_memory(builder, outputs(builder), ATTENTION_Y), sum;
+
+    sum = reduce(
+        builder, CUDNN_REDUCE_TENSOR_ADD,
+        floats(builder, CUDNN_POINTWISE_MUL, dy, y, in_kernel(builder, float_vectors(builder))),
+        in_kernel(builder, numbers(builder)));
+    descriptor row_sums =
+        floats(builder, CUDNN_POINTWISE_MUL, sum, host_float(builder, ATTENTION_ONE),
+               in_memory(builder, numbers(builder), ATTENTION_DELTA));
     descriptor statistics = in_memory(builder, numbers(builder), ATTENTION_STATISTICS);
     descriptor s = floats(builder, CUDNN_POINTWISE_SUB, scaled_scores(builder, &shared), statistics,
                           scores_tensor(builder));

@@ -105,18 +105,6 @@ static void refine(float *fine, const float *coarse, int cells)
     }
 }
 
-/* Adds uniform noise between -amplitude and amplitude. One random word serves four values, because
- * this is most of the work of painting. `count` is a multiple of four. */
-static void add_noise(float *values, size_t count, float amplitude, struct random *random)
-{
-    for (size_t i = 0; i < count; i += 4) {
-        uint64_t bits = random_bits(random);
-
-        for (size_t j = 0; j < 4; j++)
-            values[i + j] += amplitude * 0x1p-15f * (float)(int16_t)(uint16_t)(bits >> 16 * j);
-    }
-}
-
 /* Random midpoint displacement: each octave adds a part of what the one before did. */
 static void paint_clouds(struct image_painter *painter, struct random *random)
 {
@@ -126,7 +114,15 @@ static void paint_clouds(struct image_painter *painter, struct random *random)
     for (int cells = CLOUD_CELLS;; cells *= 2) {
         size_t count = (size_t)cells * (size_t)cells;
 
-        add_noise(painter->clouds, count, amplitude, random);
+        /* Adds uniform noise between -amplitude and amplitude. One random word serves four values,
+         * because this is most of the work of painting. `count` is a multiple of four. */
+        for (size_t i = 0; i < count; i += 4) {
+            uint64_t bits = random_bits(random);
+
+            for (size_t j = 0; j < 4; j++)
+                painter->clouds[i + j] +=
+                    amplitude * 0x1p-15f * (float)(int16_t)(uint16_t)(bits >> 16 * j);
+        }
         if (cells == painter->cells)
             return;
         memcpy(painter->coarser, painter->clouds, count * sizeof *painter->clouds);

@@ -48,18 +48,6 @@ static float gelu(float x)
     return x / (1 + expf(exponent < 85 ? exponent : 85));
 }
 
-/* A bf16 number is the upper half of an fp32 one; it is rounded to the nearest, ties to even. */
-static uint16_t gelu_bf16(uint16_t number)
-{
-    uint32_t bits = (uint32_t)number << 16;
-    float value;
-
-    memcpy(&value, &bits, sizeof value);
-    value = gelu(value);
-    memcpy(&bits, &value, sizeof bits);
-    return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-}
-
 /* GELU's forward on the host: its input is copied there and its result back, in the middle of the
  * step. The host waits for all work before, and the device for the host. One buffer serves all
  * blocks: a copy into it is queued behind the copy out of it. */
@@ -74,8 +62,17 @@ static enum status host_gelu_pass(const struct op *op, const struct op_context *
             ((float *)op->host)[i] = gelu(((float *)op->host)[i]);
         else if (x->dtype == DTYPE_F16)
             *narrow = half_narrow(gelu(half_widen(*narrow)));
-        else
-            *narrow = gelu_bf16(*narrow);
+        else {
+            /* A bf16 number is the upper half of an fp32 one; it is rounded to the nearest, ties to
+             * even. */
+            uint32_t bits = (uint32_t)*narrow << 16;
+            float value;
+
+            memcpy(&value, &bits, sizeof value);
+            value = gelu(value);
+            memcpy(&bits, &value, sizeof bits);
+            *narrow = (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+        }
     }
     TRY(device_copy_async(context->stream, COPY_HOST_TO_DEVICE, y->data, op->host,
                           tensor_bytes(y)));

@@ -150,23 +150,6 @@ static void size_received(struct mixture *mixture)
         sized[i]->elements = (rows > 0 ? rows : 1) * sized[i]->width;
 }
 
-/* How uneven the routers' choices are: tokens of the busiest rank, and of all. */
-static void add_tokens(const struct mixture *mixture)
-{
-    const struct mixture_options *options = &mixture->options;
-    int64_t busiest = 0;
-
-    for (int rank = 0; rank < options->ranks; rank++) {
-        int64_t tokens = 0;
-        for (int from = 0; from < options->ranks; from++)
-            for (int i = 0; i < mixture->own; i++)
-                tokens += tokens_for(mixture, from, rank * mixture->own + i);
-        busiest = tokens > busiest ? tokens : busiest;
-        options->tokens->all += tokens;
-    }
-    options->tokens->busiest += busiest;
-}
-
 static int32_t *experts_of(const struct tensor *routes)
 {
     return routes->data;
@@ -221,7 +204,18 @@ static enum status route_forward(const struct op *op, const struct op_context *c
                                                       there->sent_first, there->sent };
     }
     size_received(mixture);
-    add_tokens(mixture);
+    /* How uneven the routers' choices are: tokens of the busiest rank, and of all. */
+    const struct mixture_options *options = &mixture->options;
+    int64_t busiest = 0;
+    for (int rank = 0; rank < options->ranks; rank++) {
+        int64_t tokens = 0;
+        for (int from = 0; from < options->ranks; from++)
+            for (int i = 0; i < mixture->own; i++)
+                tokens += tokens_for(mixture, from, rank * mixture->own + i);
+        busiest = tokens > busiest ? tokens : busiest;
+        options->tokens->all += tokens;
+    }
+    options->tokens->busiest += busiest;
 
     return STATUS_OK;
 }

@@ -13,18 +13,6 @@ enum {
 
 #define CALL_LEAST 1.01
 
-/* One step beside another has no interval: the ratio itself decides. */
-static bool is_called(const double *ratios, int pairs)
-{
-    struct confidence_interval interval = { ratios[0], ratios[0], 1 };
-    enum change change;
-
-    if (pairs > 1)
-        interval = stats_median_interval(ratios, pairs);
-    change = stats_change(&interval, CALL_LEAST);
-    return change == CHANGE_LARGER || change == CHANGE_SMALLER;
-}
-
 double self_comparison_false_calls(enum self_comparison how, const double *step_ns, int count)
 {
     const int pairs = how == SELF_COMPARISON_PAIRS ? PAIRS : 1, comparisons = count / (2 * pairs);
@@ -39,7 +27,13 @@ double self_comparison_false_calls(enum self_comparison how, const double *step_
             bool turned = (c + i) % 2 == 1; /* in every other pair the second side came first */
             stats_paired_factors(&pair_ns[turned], &pair_ns[!turned], 1, &ratios[i]);
         }
-        called += is_called(ratios, pairs);
+        /* One step beside another has no interval: the ratio itself decides. */
+        struct confidence_interval interval = { ratios[0], ratios[0], 1 };
+        enum change change;
+        if (pairs > 1)
+            interval = stats_median_interval(ratios, pairs);
+        change = stats_change(&interval, CALL_LEAST);
+        called += change == CHANGE_LARGER || change == CHANGE_SMALLER;
     }
     return comparisons > 0 ? (double)called / comparisons : NAN;
 }

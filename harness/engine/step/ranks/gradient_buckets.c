@@ -246,18 +246,6 @@ out:
     return status;
 }
 
-/* A member that was moved has no memory of its own any more. */
-static void forget_views(const struct gradient_buckets *buckets, const struct bucket *bucket,
-                         const struct bucket_member *member)
-{
-    struct tensor *value = member->parameter->value;
-
-    if (bucket->data != NULL && member->gradient->data == bucket_part(buckets, bucket, member))
-        member->gradient->data = NULL;
-    if (bucket->parameters != NULL && value->data == bucket->parameters + member->offset)
-        value->data = member->parameter->master = NULL;
-}
-
 void gradient_buckets_close(struct gradient_buckets *buckets)
 {
     if (buckets == NULL)
@@ -266,8 +254,17 @@ void gradient_buckets_close(struct gradient_buckets *buckets)
     parameter_shards_close(buckets->shards);
     for (int i = 0; buckets->buckets != NULL && i < buckets->bucket_count; i++) {
         struct bucket *bucket = &buckets->buckets[i];
-        for (int m = bucket->first; m < bucket->first + bucket->count; m++)
-            forget_views(buckets, bucket, &buckets->members[m]);
+        for (int m = bucket->first; m < bucket->first + bucket->count; m++) {
+            /* A member that was moved has no memory of its own any more. */
+            struct tensor *value = buckets->members[m].parameter->value;
+
+            if (bucket->data != NULL && buckets->members[m].gradient->data ==
+                                            bucket_part(buckets, bucket, &buckets->members[m]))
+                buckets->members[m].gradient->data = NULL;
+            if (bucket->parameters != NULL &&
+                value->data == bucket->parameters + buckets->members[m].offset)
+                value->data = buckets->members[m].parameter->master = NULL;
+        }
         allocator_free(buckets->allocator, bucket->data);
         allocator_free(buckets->allocator, bucket->parameters);
         event_destroy(bucket->ready);

@@ -159,23 +159,6 @@ static enum status plan_stays(struct schedule *schedule, struct parameter_shards
     return STATUS_OK;
 }
 
-/* Keeps this rank's piece of a parameter, and frees the whole. */
-static enum status take_piece(struct parameter_shards *shards, const struct unit *unit,
-                              const struct bucket_member *member, struct optimizer_piece *piece)
-{
-    struct parameter *parameter = member->parameter;
-    float *whole = parameter->value->data;
-
-    if (piece->count > 0) {
-        int64_t at = member->offset + piece->first - ranks_rank() * shard_elements(unit);
-        piece->values = unit->shard + at;
-        TRY(device_copy(shards->streams.compute, COPY_DEVICE_TO_DEVICE, piece->values,
-                        whole + piece->first, (size_t)piece->count * sizeof(float)));
-    }
-    parameter->value->data = parameter->master = NULL;
-    return allocator_free(shards->streams.allocator, whole);
-}
-
 /* The shard is cleared first, since its padding is sent along. */
 static enum status open_unit(struct parameter_shards *shards, struct unit *unit,
                              const struct bucket *bucket, const struct bucket_member *members,
@@ -192,8 +175,23 @@ static enum status open_unit(struct parameter_shards *shards, struct unit *unit,
     TRY(allocator_alloc(shards->streams.allocator, MEMORY_PARAMETERS, bytes,
                         (void **)&unit->shard));
     TRY(device_memset(compute, unit->shard, 0, bytes)); /* the padding */
-    for (int i = 0; i < bucket->count; i++)
-        TRY(take_piece(shards, unit, &unit->members[i], &pieces[unit->members[i].number]));
+    for (int i = 0; i < bucket->count; i++) {
+        /* Keeps this rank's piece of a parameter, and frees the whole. */
+        struct parameter *parameter = unit->members[i].parameter;
+        float *whole = parameter->value->data;
+
+        if (pieces[unit->members[i].number].count > 0) {
+            int64_t at = unit->members[i].offset + pieces[unit->members[i].number].first -
+                         ranks_rank() * shard_elements(unit);
+            pieces[unit->members[i].number].values = unit->shard + at;
+            TRY(device_copy(shards->streams.compute, COPY_DEVICE_TO_DEVICE,
+                            pieces[unit->members[i].number].values,
+                            whole + pieces[unit->members[i].number].first,
+                            (size_t)pieces[unit->members[i].number].count * sizeof(float)));
+        }
+        parameter->value->data = parameter->master = NULL;
+        TRY(allocator_free(shards->streams.allocator, whole));
+    }
 
     return STATUS_OK;
 }

@@ -81,11 +81,6 @@ static bool can_choose(const struct training_config *config)
            config->loader.input == INPUT_DECODED;
 }
 
-static bool is_far(const struct balance *balance, double ratio)
-{
-    return ratio < balance->low / 2 || ratio > balance->high * 2;
-}
-
 /* Takes the measurement if it is less in all than those before it: other programs only ever add.
  * Both parts stay those of one measurement, or a machine that is slow at times would change their
  * ratio. */
@@ -124,7 +119,8 @@ static enum status measure_parts(struct balance_result *result, struct device *d
     TRY_OUT(time_parts(result, training, balance->kind, STEPS_LEAST));
     steps = fmin(STEPS_MOST, MEASURE_NS / (result->host_ns + result->device_ns));
     for (int i = 0; i < MEASUREMENTS && steps > STEPS_LEAST; i++)
-        if (!(can_choose(config) && is_far(balance, result->ratio)))
+        if (!(can_choose(config) &&
+              (result->ratio < balance->low / 2 || result->ratio > balance->high * 2)))
             TRY_OUT(time_parts(result, training, balance->kind, (int64_t)steps));
     result->measured = true;
     result->jpeg_pixels = config->data.jpeg_pixels;
@@ -196,17 +192,6 @@ static enum status decode_time(struct search *search, int size, double *ns)
     return STATUS_OK;
 }
 
-static enum status predict(struct search *search, int size, double *ratio)
-{
-    double decode_ns, host_ns;
-
-    TRY(decode_time(search, size, &decode_ns));
-    host_ns = search->now.host_ns + search->slope * (decode_ns - search->now_decode_ns);
-    *ratio = ratio_of(search->balance->kind, fmax(host_ns, 1), search->now.device_ns);
-
-    return STATUS_OK;
-}
-
 /* The best size so far of those looked at: whose ratio is predicted to be nearest to the middle. */
 struct candidate {
     int size; /* -1: none */
@@ -216,9 +201,11 @@ struct candidate {
 /* Sizes that were measured are no candidates: a prediction cannot tell more. */
 static enum status look_at(struct search *search, int size, struct candidate *best, double *ratio)
 {
-    double away;
+    double away, decode_ns, host_ns;
 
-    TRY(predict(search, size, ratio));
+    TRY(decode_time(search, size, &decode_ns));
+    host_ns = search->now.host_ns + search->slope * (decode_ns - search->now_decode_ns);
+    *ratio = ratio_of(search->balance->kind, fmax(host_ns, 1), search->now.device_ns);
     away = distance(search->balance, *ratio);
     if (!search->measured[size].measured && (best->size < 0 || away < best->distance))
         *best = (struct candidate){ size, away };

@@ -209,22 +209,6 @@ out:
     return status;
 }
 
-static enum status open_so_far(struct timing *timing, int pairs)
-{
-    const struct session *session = &timing->session;
-    struct scenario_result *so_far = &timing->so_far;
-
-    so_far->scenario = session->scenario;
-    so_far->protocol = *session->protocol;
-    so_far->device = *device_properties(timing->device);
-    for (int v = 0; v < VARIANT_COUNT; v++) {
-        so_far->fp32[v] = is_fp32(&session->configs[v]);
-        TRY(rows_make(&so_far->repetitions[v], pairs));
-    }
-
-    return STATUS_OK;
-}
-
 /* All pairs of the protocol, then EXTRA_PAIRS more at a time while the verdict so far is undecided,
  * of windows that are not shortened: there is more noise than the first pair showed. One variant
  * alone has no verdict, so nothing is added. The parent gives the verdict that counts, from the
@@ -242,7 +226,14 @@ static enum status run_pairs(struct timing *timing)
     enum status status = STATUS_OK;
 
     TRY_OUT(rows_make(&first, most));
-    TRY_OUT(open_so_far(timing, most));
+    const struct session *session = &timing->session;
+    so_far->scenario = session->scenario;
+    so_far->protocol = *session->protocol;
+    so_far->device = *device_properties(timing->device);
+    for (int v = 0; v < VARIANT_COUNT; v++) {
+        so_far->fp32[v] = is_fp32(&session->configs[v]);
+        TRY_OUT(rows_make(&so_far->repetitions[v], most));
+    }
     so_far->verdict = VERDICT_UNDECIDED;
     while (so_far->verdict == VERDICT_UNDECIDED && done < most) {
         if (group > most - done)

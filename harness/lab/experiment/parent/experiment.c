@@ -169,20 +169,6 @@ static void keep_pairs(struct collector *collector)
     result->pairs = kept;
 }
 
-/* Says why a child failed that did not end as it should, with its last words. */
-static void describe_failure(const struct collector *collector, const struct process_report *report)
-{
-    struct scenario_result *result = collector->result;
-    char how[128];
-
-    process_describe(report, how, sizeof how);
-    if (report->end == PROCESS_EXITED && report->code == 0)
-        snprintf(how, sizeof how, "ended before it was done");
-    snprintf(result->reason, sizeof result->reason, "its process %s after %d of %d pairs%s%s", how,
-             complete_pairs(collector), pairs_expected(collector),
-             report->last_words[0] != '\0' ? "; its last words: " : "", report->last_words);
-}
-
 static enum status conclude_child(struct collector *collector, const struct process_report *report)
 {
     struct scenario_result *result = collector->result;
@@ -192,7 +178,14 @@ static enum status conclude_child(struct collector *collector, const struct proc
         snprintf(result->reason, sizeof result->reason, "%s", collector->text);
     } else if (!collector->ended || report->end != PROCESS_EXITED || report->code != 0) {
         result->verdict = VERDICT_FAILED;
-        describe_failure(collector, report);
+        /* Says why a child failed that did not end as it should, with its last words. */
+        char how[128];
+        process_describe(report, how, sizeof how);
+        if (report->end == PROCESS_EXITED && report->code == 0)
+            snprintf(how, sizeof how, "ended before it was done");
+        snprintf(result->reason, sizeof result->reason, "its process %s after %d of %d pairs%s%s",
+                 how, complete_pairs(collector), pairs_expected(collector),
+                 report->last_words[0] != '\0' ? "; its last words: " : "", report->last_words);
     } else {
         TRY(verdict_give(result));
     }

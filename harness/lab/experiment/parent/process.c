@@ -350,23 +350,19 @@ static bool has_ended(const struct running *running)
            info.si_pid == running->pid;
 }
 
-/* Lets the child end what it has started, elsewhere than in its group. */
-static void end_softly(const struct running *running)
-{
-    int64_t start_ns = clock_ns();
-
-    kill(running->pid, SIGTERM);
-    while (!has_ended(running) && (double)(clock_ns() - start_ns) * 1e-9 < SOFT_SECONDS)
-        poll(NULL, 0, SILENT_SLICE_MS);
-}
-
 /* Ends the whole group and collects the child. */
 static int finish(struct running *running)
 {
     int how = 0;
 
-    if (running->child->softly && !has_ended(running))
-        end_softly(running);
+    if (running->child->softly && !has_ended(running)) {
+        /* Lets the child end what it has started, elsewhere than in its group. */
+        int64_t start_ns = clock_ns();
+
+        kill(running->pid, SIGTERM);
+        while (!has_ended(running) && (double)(clock_ns() - start_ns) * 1e-9 < SOFT_SECONDS)
+            poll(NULL, 0, SILENT_SLICE_MS);
+    }
     kill(-running->pid, SIGKILL);
     kill(running->pid, SIGKILL); /* It has no group of its own before its setpgid(). */
     while (waitpid(running->pid, &how, 0) < 0 && errno == EINTR) continue;
