@@ -1,5 +1,5 @@
 /* Findings: what is wrong, where, and whether it is allowed. The first one ends the launch, since
- * what a kernel does after an error says nothing. */
+ * what a kernel does after an error says little, unless all are asked for. */
 #include "harness/simt/simt_machine.h"
 
 #include "harness/base/words/text.h"
@@ -44,6 +44,11 @@ static bool is_allowed(const struct grid_launch *launch, enum simt_finding_kind 
     return false;
 }
 
+bool warp_allows(const struct warp *warp, enum simt_finding_kind kind)
+{
+    return is_allowed(warp->launch, kind);
+}
+
 const char *file_name(const struct module *module, int file)
 {
     const char *name = file >= 0 && file < module->file_count ? module->files[file] : NULL;
@@ -78,37 +83,96 @@ static void describe(struct simt_finding *finding, const struct module *module,
     }
 }
 
-void warp_find(struct warp *warp, const struct instruction *instruction,
-               enum simt_finding_kind kind, int lane, const char *format, ...)
+/* What a kernel does after these says nothing, or it does no more. */
+static bool is_last(enum simt_finding_kind kind)
 {
-    struct grid_launch *launch = warp->launch;
-    struct simt_finding *finding = launch->finding;
-    const uint32_t *number = warp->group->number;
-    va_list arguments;
+    return kind == SIMT_BARRIER || kind == SIMT_TRAP || kind == SIMT_ASSERTION ||
+           kind == SIMT_LIMITS || kind == SIMT_ENDLESS || kind == SIMT_ARGUMENTS;
+}
 
-    if (is_allowed(launch, kind) || finding->kind != SIMT_NONE)
-        return;
-    *finding = (struct simt_finding){ .kind = kind, .kernel = launch->kernel->name };
-    describe(finding, launch->kernel->module, instruction);
+/* Whether the launch ends. If all are asked for, each kind is kept once for an instruction. */
+static bool take_finding(struct grid_launch *launch, const struct simt_finding *finding)
+{
+    struct simt_findings *all = launch->grid->all;
+    int i = 0;
+
+    if (launch->finding->kind == SIMT_NONE)
+        *launch->finding = *finding;
+    while (all != NULL && i < all->count &&
+           (all->rows[i].kind != finding->kind || all->rows[i].text_line != finding->text_line))
+        i++;
+    if (all != NULL && i == all->count && i < SIMT_FINDINGS_MOST)
+        all->rows[all->count++] = *finding;
+    launch->ended |= all == NULL || is_last(finding->kind);
+    return launch->ended;
+}
+
+static void fill_finding(struct simt_finding *finding, const struct warp *warp,
+                         const struct instruction *instruction, enum simt_finding_kind kind,
+                         int lane, const char *format, va_list arguments)
+{
+    const uint32_t *number = warp->group->number;
+
+    *finding = (struct simt_finding){ .kind = kind,
+                                      .kernel = warp->launch->kernel->name,
+                                      .text_line = instruction->text_line };
+    describe(finding, warp->launch->kernel->module, instruction);
     text_append(finding->detail, sizeof finding->detail,
                 "block (%u, %u, %u), thread %u: ", number[0], number[1], number[2],
                 warp->number * SIMT_LANES + (unsigned)lane);
-    va_start(arguments, format);
     text_append_list(finding->detail, sizeof finding->detail, format, arguments);
+}
+
+void warp_describe(const struct warp *warp, const struct instruction *instruction,
+                   enum simt_finding_kind kind, int lane, struct simt_finding *finding,
+                   const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    fill_finding(finding, warp, instruction, kind, lane, format, arguments);
     va_end(arguments);
-    /* No lane is left, so the warp ends, and run_blocks() sees the finding. */
+}
+
+void group_settle(struct grid_launch *launch, struct warp_group *group)
+{
+    if (group->suspect.kind == SIMT_NONE || launch->ended)
+        return;
+    take_finding(launch, &group->suspect);
+    group->suspect.kind = SIMT_NONE;
+}
+
+void warp_find(struct warp *warp, const struct instruction *instruction,
+               enum simt_finding_kind kind, int lane, const char *format, ...)
+{
+    struct simt_finding finding;
+    va_list arguments;
+
+    if (is_allowed(warp->launch, kind) || warp->launch->ended)
+        return;
+    /* What was suspected came first, and this may follow from it. */
+    group_settle(warp->launch, warp->group);
+    if (!warp->launch->ended) {
+        va_start(arguments, format);
+        fill_finding(&finding, warp, instruction, kind, lane, format, arguments);
+        va_end(arguments);
+        if (!take_finding(warp->launch, &finding))
+            return;
+    }
+    /* No lane is left, so the warp ends, and run_blocks() sees it. */
     warp->live = 0;
     warp_take(warp, 0);
 }
 
 void launch_find(struct grid_launch *launch, enum simt_finding_kind kind, const char *format, ...)
 {
+    struct simt_finding finding = { .kind = kind, .kernel = launch->kernel->name };
     va_list arguments;
 
-    if (launch->finding->kind != SIMT_NONE)
+    if (launch->ended)
         return;
-    *launch->finding = (struct simt_finding){ .kind = kind, .kernel = launch->kernel->name };
     va_start(arguments, format);
-    text_append_list(launch->finding->detail, sizeof launch->finding->detail, format, arguments);
+    text_append_list(finding.detail, sizeof finding.detail, format, arguments);
     va_end(arguments);
+    take_finding(launch, &finding);
 }

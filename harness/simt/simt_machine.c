@@ -276,7 +276,7 @@ static void place_arguments(struct grid_launch *launch, unsigned char *parameter
     if (count != kernel->parameters)
         launch_find(launch, SIMT_ARGUMENTS, "%d of them; the kernel has %d", count,
                     kernel->parameters);
-    for (int i = 0; i < count && launch->finding->kind == SIMT_NONE; i++)
+    for (int i = 0; i < count && !launch->ended; i++)
         if (sizes[i] != (size_t)kernel->parameter_size[i])
             launch_find(launch, SIMT_ARGUMENTS, "argument %d has %zu bytes; the kernel's has %d", i,
                         sizes[i], kernel->parameter_size[i]);
@@ -332,6 +332,7 @@ static void begin_warp(struct warp *warp, struct warp_group *group, uint64_t blo
     warp->stamp = (uint32_t)(stamp % (MEMORY_SEVERAL - 1)) + 1;
     warp->live = left >= SIMT_LANES ? UINT32_MAX : (UINT32_C(1) << left) - 1;
     warp->waits = false;
+    warp->meetings = 1;
     warp->copy_count = warp->copy_groups = 0;
     for (int n = 0; n < kernel->special_count; n++)
         fill_special(warp, (enum special_kind)kernel->specials[n].special,
@@ -348,26 +349,27 @@ static void run_group(struct grid_launch *launch, struct warp_group *group, stru
     unsigned ended = 0;
 
     if (!launch->kernel->barriers) {
-        for (unsigned n = 0; n < launch->warps && launch->finding->kind == SIMT_NONE; n++) {
+        for (unsigned n = 0; n < launch->warps && !launch->ended; n++) {
             begin_warp(warps, group, block, n);
             warp_run(warps);
         }
         return;
     }
     for (unsigned n = 0; n < launch->warps; n++) begin_warp(&warps[n], group, block, n);
-    while (ended < launch->warps && launch->finding->kind == SIMT_NONE) {
+    while (ended < launch->warps && !launch->ended) {
         unsigned before = ended;
-        for (unsigned n = 0; n < launch->warps && launch->finding->kind == SIMT_NONE; n++) {
+        for (unsigned n = 0; n < launch->warps && !launch->ended; n++) {
             bool ran = warps[n].depth > 0;
             warps[n].waits = false;
             warp_run(&warps[n]);
             ended += ran && warps[n].depth == 0;
         }
         /* The others are waited for in vain: CUDA wants all threads of the block there. */
-        if (ended < launch->warps && ended > before && launch->finding->kind == SIMT_NONE)
+        if (ended < launch->warps && ended > before && !launch->ended)
             launch_find(launch, SIMT_BARRIER,
                         "block (%u, %u, %u): %u of its %u warps have ended without it",
                         group->number[0], group->number[1], group->number[2], ended, launch->warps);
+        group_settle(launch, group);
         if (ended < launch->warps)
             launch->kernel->barrier_counts[group->opener].passed++;
         group->phase++;
@@ -382,7 +384,7 @@ static void run_blocks(struct grid_launch *launch, struct warp_group *group, str
     uint64_t count = product(blocks);
     size_t words = group->shared_bytes / 4 + 1;
 
-    for (uint64_t block = 0; block < count && launch->finding->kind == SIMT_NONE; block++) {
+    for (uint64_t block = 0; block < count && !launch->ended; block++) {
         group->number[0] = (uint32_t)(block % blocks[0]);
         group->number[1] = (uint32_t)(block / blocks[0] % blocks[1]);
         group->number[2] = (uint32_t)(block / blocks[0] / blocks[1]);
@@ -391,13 +393,10 @@ static void run_blocks(struct grid_launch *launch, struct warp_group *group, str
         memset(group->said_yes, 0, sizeof group->said_yes);
         memset(group->said_no, 0, sizeof group->said_no);
         if (group->shared_bytes > 0) {
-            memset(group->written, 0, words);
-            memset(group->writer, 0, words * sizeof *group->writer);
-            memset(group->reader, 0, words * sizeof *group->reader);
-            memset(group->second, 0, words * sizeof *group->second);
-            memset(group->adder, 0, words * sizeof *group->adder);
+            memset(group->words, 0, words * sizeof *group->words);
         }
         run_group(launch, group, warps, block);
+        group_settle(launch, group);
         launch->kernel->warps += launch->warps;
     }
 }
@@ -418,12 +417,7 @@ static enum status make_group(struct warp_group *group, const struct grid_launch
     if (group->shared_bytes == 0)
         return STATUS_OK;
     TRY(rows_make(&group->shared, (int64_t)group->shared_bytes + 16));
-    TRY(rows_make(&group->written, (int64_t)group->shared_bytes / 4 + 1));
-    TRY(rows_make(&group->writer, (int64_t)group->shared_bytes / 4 + 1));
-    TRY(rows_make(&group->reader, (int64_t)group->shared_bytes / 4 + 1));
-    TRY(rows_make(&group->second, (int64_t)group->shared_bytes / 4 + 1));
-    TRY(rows_make(&group->adder, (int64_t)group->shared_bytes / 4 + 1));
-    return STATUS_OK;
+    return rows_make(&group->words, (int64_t)group->shared_bytes / 4 + 1);
 }
 
 /* Warps without barriers follow each other in one place, with the kernel's own register file. */
@@ -464,11 +458,7 @@ static void release_launch(struct warp *warps, unsigned count, const struct grid
     }
     free(warps);
     free(group->shared);
-    free(group->written);
-    free(group->writer);
-    free(group->reader);
-    free(group->second);
-    free(group->adder);
+    free(group->words);
     free(launch->cache);
 }
 
@@ -526,7 +516,7 @@ enum status simt_launch(struct simt *simt, struct simt_kernel *kernel, const str
     *finding = (struct simt_finding){ .kind = SIMT_NONE };
     check_limits(&launch);
     place_arguments(&launch, parameters, arguments, sizes, count);
-    if (finding->kind == SIMT_NONE) {
+    if (!launch.ended) {
         pthread_mutex_lock(&simt->lock);
         status = run_launch(&launch);
         pthread_mutex_unlock(&simt->lock);

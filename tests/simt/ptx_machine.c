@@ -38,6 +38,7 @@ bool ptx_machine_run(struct ptx_machine *machine, unsigned blocks, unsigned thre
 {
     const struct simt_grid grid = { .blocks = { blocks, 1, 1 },
                                     .threads = { threads, 1, 1 },
+                                    .all = machine->all,
                                     .order = machine->order };
     const void *arguments[] = { &argument };
     const size_t sizes[] = { sizeof argument };

@@ -8,6 +8,7 @@ struct ptx_machine {
     struct simt *simt;
     struct simt_kernel *kernel;
     struct simt_finding finding;
+    struct simt_findings *all;      /* of each launch; NULL: its first finding ends it */
     const struct simt_order *order; /* of the launches; NULL: each comes after all before it */
 };
 

@@ -4,6 +4,7 @@
 #include "tests/simt/ptx_machine.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define START                                                                                      \
@@ -69,12 +70,39 @@ static const struct finding_case cases[] = {
     { "shared memory, without one", SHARED,
       SHARED_START "st.shared.u32 [%r8], %r1; xor.b32 %r9, %r9, 128; mov.u32 %r10, s; add.s32 "
                    "%r10, %r10, %r9; ld.shared.u32 %r2, [%r10]; bar.sync 0;",
-      64, SIMT_UNWRITTEN },
+      64, SIMT_NO_BARRIER },
     { "shared memory read, then written", SHARED,
       SHARED_START
       "st.shared.u32 [%r8], %r1; bar.sync 0; xor.b32 %r9, %r9, 128; mov.u32 %r10, s; add.s32 %r10, "
       "%r10, %r9; ld.shared.u32 %r2, [%r10]; st.shared.u32 [%r8], %r2; bar.sync 0;",
-      64, SIMT_RACE },
+      64, SIMT_NO_BARRIER },
+    { "a word that all lanes of both warps set to 7", "", START "st.global.u32 [%rd1], 7;", 64,
+      SIMT_NONE },
+    { "the same, of shared memory", SHARED, SHARED_START "st.shared.u32 [s], 7;", 64, SIMT_NONE },
+    { "shared memory that all lanes set to their number", SHARED,
+      SHARED_START "st.shared.u32 [s], %r1;", 32, SIMT_SAME_ADDRESS },
+    { "a flag that a warp reads and the other one sets", "",
+      START "ld.global.u32 %r2, [%rd1]; st.global.u32 [%rd1], 7;", 64, SIMT_RACE },
+    { "a lane reads what its neighbour wrote", SHARED,
+      SHARED_START "st.shared.u32 [%r8], %r1; xor.b32 %r9, %r9, 4; mov.u32 %r10, s; add.s32 %r10, "
+                   "%r10, %r9; ld.shared.u32 %r2, [%r10];",
+      32, SIMT_NO_SYNCWARP },
+    { "the same after they met", SHARED,
+      SHARED_START "st.shared.u32 [%r8], %r1; xor.b32 %r9, %r9, 4; mov.u32 %r10, s; add.s32 %r10, "
+                   "%r10, %r9; bar.warp.sync -1; ld.shared.u32 %r2, [%r10];",
+      32, SIMT_NONE },
+    { "a lane writes what its neighbour read", SHARED,
+      SHARED_START "st.shared.u32 [%r8], %r1; bar.warp.sync -1; xor.b32 %r9, %r9, 4; mov.u32 %r10, "
+                   "s; add.s32 %r10, %r10, %r9; ld.shared.u32 %r2, [%r10]; st.shared.u32 [%r8], "
+                   "%r2;",
+      32, SIMT_NO_SYNCWARP },
+    { "a lane writes what it and all others read", SHARED,
+      SHARED_START "setp.eq.u32 %p1, %r1, 0; @%p1 st.shared.u32 [s], 1; bar.warp.sync -1; "
+                   "ld.shared.u32 %r2, [s]; @%p1 st.shared.u32 [s], 2;",
+      32, SIMT_NO_SYNCWARP },
+    { "a lane writes what it alone read", SHARED,
+      SHARED_START "st.shared.u32 [%r8], %r1; ld.shared.u32 %r2, [%r8]; st.shared.u32 [%r8], %r2;",
+      64, SIMT_NONE },
     { "shared memory beyond its end", SHARED, SHARED_START "st.shared.u32 [%r8+1000], %r1;", 64,
       SIMT_OUT_OF_BOUNDS },
     { "shared memory that nobody wrote", SHARED, SHARED_START "ld.shared.u32 %r2, [%r8];", 32,
@@ -129,6 +157,33 @@ static void each_fault_is_found_and_its_twin_is_clean(void **state)
     }
 }
 
+/* All of a run, each once, in their order; what follows an access that is none goes on. */
+static void all_findings_of_a_run_are_kept(void **state)
+{
+    static const enum simt_finding_kind expected[] = { SIMT_UNWRITTEN, SIMT_OUT_OF_BOUNDS,
+                                                       SIMT_SAME_ADDRESS, SIMT_TRAP };
+    _Alignas(256) uint32_t memory[WORDS] = { 0 };
+    struct simt_findings *all = calloc(1, sizeof *all);
+    struct ptx_machine machine;
+
+    assert_non_null(all);
+    ptx_machine_open(&machine, "",
+                     START "mov.u32 %r3, 0;\nL: ld.global.u32 %r2, [%rd2+512];\n"
+                           "st.global.u32 [%rd2+1024], %r1;\nst.global.u32 [%rd1], %r1;\n"
+                           "add.u32 %r3, %r3, 1; setp.lt.u32 %p1, %r3, 3; @%p1 bra L;\n"
+                           "st.global.u32 [%rd2], %r3;\ntrap;\nst.global.u32 [%rd2+1024], %r1;");
+    machine.all = all;
+    ptx_machine_memory(&machine, memory, sizeof memory, sizeof memory / 2);
+    assert_false(ptx_machine_run(&machine, 1, 32, memory));
+    assert_int_equal(machine.finding.kind, SIMT_UNWRITTEN);
+    assert_int_equal(all->count, ARRAY_SIZE(expected));
+    for (size_t i = 0; i < ARRAY_SIZE(expected); i++)
+        assert_int_equal(all->rows[i].kind, expected[i]);
+    for (uint32_t i = 0; i < 32; i++) assert_int_equal(memory[i], 3);
+    ptx_machine_close(&machine);
+    free(all);
+}
+
 /* Lanes far from each other, of which the last one begins inside an array and ends beyond it; and
  * lanes that all do. */
 static void a_wide_access_that_straddles_the_end_is_found(void **state)
@@ -148,7 +203,8 @@ static void a_wide_access_that_straddles_the_end_is_found(void **state)
         for (unsigned n = 0; n < 2 * rows[i].bytes / 4; n++) {
             _Alignas(256) uint32_t memory[WORDS] = { 0 };
             unsigned stride = n % 2 == 0 ? 64 : 0, inside = 4 + n / 2 * 4;
-            bool is_whole = inside == rows[i].bytes, is_store = rows[i].text[0] == 's';
+            bool is_whole = inside == rows[i].bytes,
+                 differ = strstr(rows[i].text, "{%r1,") != NULL && rows[i].text[0] == 's';
             struct ptx_machine machine;
             char body[256];
             snprintf(body, sizeof body,
@@ -158,9 +214,9 @@ static void a_wide_access_that_straddles_the_end_is_found(void **state)
             ptx_machine_open(&machine, "", body);
             ptx_machine_memory(&machine, memory, 15 * 64 + inside, 15 * 64 + inside);
             (void)ptx_machine_run(&machine, 1, 16, memory);
-            assert_int_equal(machine.finding.kind, !is_whole                 ? SIMT_OUT_OF_BOUNDS
-                                                   : is_store && stride == 0 ? SIMT_SAME_ADDRESS
-                                                                             : SIMT_NONE);
+            assert_int_equal(machine.finding.kind, !is_whole               ? SIMT_OUT_OF_BOUNDS
+                                                   : differ && stride == 0 ? SIMT_SAME_ADDRESS
+                                                                           : SIMT_NONE);
             ptx_machine_close(&machine);
         }
 }
@@ -547,6 +603,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_fault_is_found_and_its_twin_is_clean),
+        cmocka_unit_test(all_findings_of_a_run_are_kept),
         cmocka_unit_test(a_wide_access_that_straddles_the_end_is_found),
         cmocka_unit_test(lanes_part_as_often_as_there_are_lanes),
         cmocka_unit_test(a_finding_says_where_and_may_be_allowed),

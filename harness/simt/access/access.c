@@ -213,18 +213,50 @@ int access_misaligned(const struct access *access, const struct warp *warp)
     return -1;
 }
 
-/* Lanes are compared in pairs only if the count of addresses says that two are the same. */
-int access_twice(const struct access *access, const struct warp *warp)
+/* What a store puts into element `e`. */
+static uint64_t stored(const struct warp *warp, const struct instruction *instruction, int e, int l)
 {
-    if (access->shape == ACCESS_RANGE || access->end - access->first == 1)
-        return -1;
-    if (access->shape == ACCESS_ONE)
-        return __builtin_popcount(warp->exec) > 1 ? access->end - 1 : -1;
-    if (access_distinct(access, warp) == (unsigned)__builtin_popcount(warp->exec))
+    if (instruction->width == 8)
+        return REGISTER(uint64_t, instruction->s[e])[l];
+    return REGISTER(uint32_t, instruction->s[e])[l] & UINT32_MAX >> (32 - 8 * instruction->width);
+}
+
+static bool differ(const struct warp *warp, const struct instruction *instruction, int k, int l)
+{
+    for (int e = 0; e < instruction->vector; e++)
+        if (stored(warp, instruction, e, k) != stored(warp, instruction, e, l))
+            return true;
+    return false;
+}
+
+/* Lanes are compared in pairs only if the count of addresses says that two are the same. */
+int access_twice(const struct access *access, const struct warp *warp,
+                 const struct instruction *instruction)
+{
+    if (access->shape == ACCESS_RANGE || access->end - access->first == 1 ||
+        instruction->run != lanes_store ||
+        access_distinct(access, warp) == (unsigned)__builtin_popcount(warp->exec))
         return -1;
     for (int l = access->first; l < access->end; l++)
         for (int k = access->first; k < l; k++)
-            if (warp->lane[l] && warp->lane[k] && access->address[k] == access->address[l])
+            if (warp->lane[l] && warp->lane[k] && access->address[k] == access->address[l] &&
+                differ(warp, instruction, k, l))
                 return l;
     return -1;
+}
+
+bool access_changes(const struct access *access, const struct warp *warp,
+                    const struct instruction *instruction, uint64_t base)
+{
+    if (instruction->run != lanes_store)
+        return true;
+    for (int l = access->first; l < access->end; l++)
+        for (int e = 0; warp->lane[l] && e < instruction->vector; e++) {
+            uint64_t value = stored(warp, instruction, e, l);
+            if (memcmp((const char *)(uintptr_t)(access->address[l] + base) +
+                           (size_t)e * instruction->width,
+                       &value, instruction->width) != 0)
+                return true;
+        }
+    return false;
 }

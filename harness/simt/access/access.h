@@ -52,10 +52,15 @@ void access_count(const struct access *access, const struct warp *warp,
 /* How many addresses the lanes have. */
 unsigned access_distinct(const struct access *access, const struct warp *warp);
 
-/* The first lane whose address is no multiple of its bytes, or that writes where a lane before it
- * does; -1: none. */
+/* The first lane whose address is no multiple of its bytes, or that writes another value where a
+ * lane before it writes; -1: none. */
 int access_misaligned(const struct access *access, const struct warp *warp);
-int access_twice(const struct access *access, const struct warp *warp);
+int access_twice(const struct access *access, const struct warp *warp,
+                 const struct instruction *instruction);
+
+/* Whether a store puts something else into memory than is there. */
+bool access_changes(const struct access *access, const struct warp *warp,
+                    const struct instruction *instruction, uint64_t base);
 
 /* The spaces; each returns false after a finding that ends the launch. */
 bool shared_check(struct warp *warp, const struct instruction *instruction,

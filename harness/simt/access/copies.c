@@ -37,8 +37,10 @@ void lanes_copy_read(struct warp *warp, const struct instruction *instruction)
     if (reads != 0) {
         warp_take(warp, reads);
         access_find(&access, warp, instruction);
-        if (!access_at(warp, instruction, &access, false, &base))
+        if (!access_at(warp, instruction, &access, false, &base)) {
+            warp_take(warp, all & warp->live);
             return;
+        }
         for (int l = 0; l < SIMT_LANES; l++) {
             unsigned bytes = access.bytes;
             if (instruction->s[0] >= 0 && REGISTER(uint32_t, instruction->s[0])[l] < bytes)

@@ -27,9 +27,9 @@ static bool out_of_bounds(struct warp *warp, const struct instruction *instructi
 }
 
 /* One range of bytes of a block, by one lane or by neighbours. */
-static bool check_range(struct warp *warp, const struct instruction *instruction, int lane,
-                        struct memory_block *block, uint64_t from, uint64_t to, bool store,
-                        bool atomic)
+static bool check_range(struct warp *warp, const struct instruction *instruction,
+                        const struct access *access, int lane, struct memory_block *block,
+                        uint64_t from, uint64_t to, bool store, bool atomic)
 {
     uint32_t stamp = block->number | warp->stamp, other = 0;
     uint64_t bytes = to - from;
@@ -49,7 +49,10 @@ static bool check_range(struct warp *warp, const struct instruction *instruction
     }
     if (warp->group->phase > 0 && memory_used_by(block, from, bytes, stamp, store))
         warp->launch->kernel->shares_global = true;
-    if (!atomic && (store ? memory_races_store(block, from, bytes, stamp, &other)
+    /* Warps that write what is there already, and nobody has read, do no harm. */
+    if (!atomic && (store ? memory_races_store(block, from, bytes, stamp, &other) &&
+                                (memory_read_by_others(block, from, bytes, stamp) ||
+                                 access_changes(access, warp, instruction, 0))
                           : memory_races_load(block, from, bytes, stamp, &other))) {
         warp_find(warp, instruction, SIMT_RACE, lane,
                   "0x%llx, which warp %u of the grid has used in this launch", (wide)from,
@@ -86,8 +89,8 @@ bool global_check(struct warp *warp, const struct instruction *instruction,
         return false;
     }
     if (block != NULL && access->shape != ACCESS_SCATTERED && !atomic) {
-        if (!check_range(warp, instruction, access->first, block, access->from, access->to, store,
-                         atomic))
+        if (!check_range(warp, instruction, access, access->first, block, access->from, access->to,
+                         store, atomic))
             return false;
     } else {
         for (int l = access->first; l < access->end; l++) {
@@ -99,12 +102,13 @@ bool global_check(struct warp *warp, const struct instruction *instruction,
                 own = memory_find(warp->launch->memory, at);
             if (own == NULL || at + access->bytes > own->end)
                 return out_of_bounds(warp, instruction, l, at);
-            if (!check_range(warp, instruction, l, own, at, at + access->bytes, store, atomic) ||
+            if (!check_range(warp, instruction, access, l, own, at, at + access->bytes, store,
+                             atomic) ||
                 (atomic && !count_atomic(warp, instruction, l, own, at)))
                 return false;
         }
     }
-    wrong = store && !atomic ? access_twice(access, warp) : -1;
+    wrong = store && !atomic ? access_twice(access, warp, instruction) : -1;
     if (wrong >= 0)
         warp_find(warp, instruction, SIMT_SAME_ADDRESS, wrong, "0x%llx",
                   (wide)access->address[wrong]);

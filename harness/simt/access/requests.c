@@ -173,7 +173,8 @@ void access_count(const struct access *access, const struct warp *warp,
     of->wanted += cost->wanted;
     of->shifted += cost->shifted;
     of->holes += cost->holes;
-    if (instruction->run == lanes_atomic)
+    if (instruction->run == lanes_atomic ||
+        (instruction->stores && access->shape != ACCESS_RANGE && lanes > 1))
         of->conflicts += lanes - access_distinct(access, warp);
     if (space != COUNTED_LOCAL)
         keep_worst(counts, access, warp, space, cost);

@@ -2,6 +2,8 @@
  * warps must not use a word that one of them writes. */
 #include "harness/simt/access/access.h"
 
+#include "harness/base/words/text.h"
+
 enum { BANKS = 32, PHASE_BITS = 20 };
 #define SEVERAL UINT32_C(0xfff) /* readers */
 
@@ -31,62 +33,127 @@ static void need(struct warp *warp, uint32_t was, uint32_t stamp)
 }
 
 /* A read needs a barrier after a write by another warp, and a change after any use by one. */
-static void need_barriers(struct warp *warp, uint64_t word, bool changes)
+static void need_barriers(struct warp *warp, const struct shared_word *word, bool changes)
 {
-    struct warp_group *group = warp->group;
     uint32_t stamp = stamp_of(warp);
 
-    need(warp, group->writer[word], stamp);
+    need(warp, word->writer, stamp);
     if (!changes)
         return;
-    need(warp, group->reader[word], stamp);
-    need(warp, group->second[word], stamp);
+    need(warp, word->reader, stamp);
+    need(warp, word->second, stamp);
 }
 
 /* Two readers of different warps are enough to know: a write must come after both. */
-static void note_reader(struct warp_group *group, uint64_t word, uint32_t stamp)
+static void note_reader(struct shared_word *word, uint32_t stamp)
 {
-    uint32_t was = group->reader[word];
+    uint32_t was = word->reader;
 
     if (was != 0 && ((was ^ stamp) & SEVERAL) != 0)
-        group->second[word] = was;
-    group->reader[word] = is_others(was, stamp) ? stamp | SEVERAL : stamp;
+        word->second = was;
+    word->reader = is_others(was, stamp) ? stamp | SEVERAL : stamp;
+}
+
+/* A warp's meeting and a lane of it; several lanes may have read. */
+enum { MEETING_SHIFT = 6, SEVERAL_LANES = 32 };
+
+static uint32_t meeting_of(const struct warp *warp, int lane)
+{
+    return warp->meetings << MEETING_SHIFT | (uint32_t)lane;
+}
+
+/* Whether another lane of the warp left `was`, with no meeting of the lanes since. */
+static bool is_near(uint32_t was, uint32_t now)
+{
+    return was != now && (was ^ now) >> MEETING_SHIFT == 0;
+}
+
+/* Lanes of a warp go on together here, which no GPU promises: one that reads what another has
+ * written, or writes what another has read, must meet it in between. Returns false after a
+ * finding. */
+static bool check_lanes(struct warp *warp, const struct instruction *instruction, int lane,
+                        struct shared_word *word, uint64_t place, bool store)
+{
+    uint32_t stamp = stamp_of(warp), now = meeting_of(warp, lane);
+    bool wrote = word->writer == stamp && is_near(word->wrote, now);
+    bool read = store && word->reader == stamp && is_near(word->read, now);
+
+    if ((wrote && !store) || read) {
+        warp_find(warp, instruction, SIMT_NO_SYNCWARP, lane,
+                  "byte %llu of shared memory, which another lane of its warp has %s before",
+                  4 * (unsigned long long)place, read ? "read" : "written");
+        return warp->exec != 0;
+    }
+    if (store)
+        word->wrote = now;
+    else
+        word->read = is_near(word->read, now) && word->reader == stamp ? now | SEVERAL_LANES : now;
+    return true;
+}
+
+/* Another warp has used the word since the last barrier. If that was a read of what nobody had
+ * written yet, it is the one to tell of. */
+static bool find_missing(struct warp *warp, const struct instruction *instruction, int lane,
+                         uint64_t place)
+{
+    struct warp_group *group = warp->group;
+
+    if (group->suspect.kind != SIMT_NONE && group->suspect_word == place) {
+        group->suspect.kind = SIMT_NO_BARRIER;
+        text_append(group->suspect.detail, sizeof group->suspect.detail,
+                    ", which thread %u writes with no barrier in between",
+                    warp->number * SIMT_LANES + (unsigned)lane);
+        group_settle(warp->launch, group);
+        if (warp->launch->ended) {
+            warp->live = 0;
+            warp_take(warp, 0);
+        }
+        return warp->exec != 0;
+    }
+    warp_find(warp, instruction, SIMT_NO_BARRIER, lane,
+              "byte %llu of shared memory, which another warp of the block has used since the last "
+              "barrier",
+              4 * (unsigned long long)place);
+    return warp->exec != 0;
 }
 
 /* One word of one lane: races, what nobody wrote, and whether a barrier was needed. */
-static bool check_word(struct warp *warp, const struct instruction *instruction, int lane,
-                       uint64_t word, unsigned mask, bool store, bool atomic)
+static bool check_word(struct warp *warp, const struct instruction *instruction,
+                       const struct access *access, int lane, uint64_t place, unsigned mask,
+                       bool store, bool atomic)
 {
     struct warp_group *group = warp->group;
+    struct shared_word *word = &group->words[place];
     uint32_t stamp = stamp_of(warp);
+    bool read = store && is_others(word->reader, stamp);
 
-    if (is_others(group->writer[word], stamp) || (store && is_others(group->reader[word], stamp))) {
-        warp_find(
-            warp, instruction, SIMT_RACE, lane,
-            "byte %llu of shared memory, which another warp of the block has used since the last "
-            "barrier",
-            4 * (unsigned long long)word);
-        return warp->exec != 0;
-    }
+    if (read ||
+        (is_others(word->writer, stamp) &&
+         (!store || access_changes(access, warp, instruction, (uint64_t)(uintptr_t)group->shared))))
+        return find_missing(warp, instruction, lane, place);
     if (group->phase > 0) {
         need_barriers(warp, word, store || atomic);
         if (!atomic)
-            need(warp, group->adder[word], stamp);
+            need(warp, word->adder, stamp);
     }
+    if (!atomic && !check_lanes(warp, instruction, lane, word, place, store))
+        return false;
     if (store) {
-        group->written[word] = (uint8_t)(group->written[word] | mask);
-        group->writer[word] = stamp;
+        word->written = (uint8_t)(word->written | mask);
+        word->writer = stamp;
         return true;
     }
-    if ((group->written[word] & mask) != mask) {
-        warp_find(warp, instruction, SIMT_UNWRITTEN, lane, "byte %llu of shared memory",
-                  4 * (unsigned long long)word);
-        return warp->exec != 0;
+    if ((word->written & mask) != mask && group->suspect.kind == SIMT_NONE) {
+        warp_describe(warp, instruction, SIMT_UNWRITTEN, lane, &group->suspect,
+                      "byte %llu of shared memory", 4 * (unsigned long long)place);
+        group->suspect_word = place;
+        if (warp_allows(warp, SIMT_UNWRITTEN))
+            group->suspect.kind = SIMT_NONE;
     }
     if (atomic)
-        group->adder[word] = is_others(group->adder[word], stamp) ? stamp | SEVERAL : stamp;
+        word->adder = is_others(word->adder, stamp) ? stamp | SEVERAL : stamp;
     else
-        note_reader(group, word, stamp);
+        note_reader(word, stamp);
     return true;
 }
 
@@ -102,6 +169,13 @@ static void count_passes(const struct warp *warp, const struct instruction *inst
         uint64_t words[BANKS][SIMT_LANES];
         unsigned held[BANKS] = { 0 }, most = 0;
 
+        /* Neighbours, or one address: no bank has two words. */
+        if (access->shape != ACCESS_SCATTERED) {
+            most = (warp->exec >> from & (UINT32_MAX >> (32 - lanes))) != 0;
+            cost.touched += most;
+            cost.wanted += most;
+            continue;
+        }
         for (int l = from; l < from + lanes; l++)
             for (uint64_t word = access->address[l] / 4;
                  warp->lane[l] && word <= (access->address[l] + access->bytes - 1) / 4; word++) {
@@ -120,14 +194,17 @@ static void count_passes(const struct warp *warp, const struct instruction *inst
 bool shared_check(struct warp *warp, const struct instruction *instruction,
                   const struct access *access, bool store, bool atomic)
 {
-    int wrong = access_misaligned(access, warp);
+    int wrong = access_misaligned(access, warp), step = 1;
 
     if (wrong >= 0) {
         warp_find(warp, instruction, SIMT_MISALIGNED, wrong, "byte %llu of shared memory for %u",
                   (unsigned long long)access->address[wrong], access->bytes);
         return false;
     }
-    for (int l = access->first; l < access->end; l++) {
+    /* Of lanes that load one word, the first and the last say as much as all. */
+    if (!store && !atomic && access->shape == ACCESS_ONE && access->end - access->first > 1)
+        step = access->end - access->first - 1;
+    for (int l = access->first; l < access->end; l += step) {
         uint64_t at = access->address[l], last = at + access->bytes - 1;
         unsigned mask = access->bytes >= 4 ? 15 : ((1u << access->bytes) - 1) << at % 4;
 
@@ -140,10 +217,10 @@ bool shared_check(struct warp *warp, const struct instruction *instruction,
             return false;
         }
         for (uint64_t word = at / 4; word <= last / 4; word++)
-            if (!check_word(warp, instruction, l, word, mask, store, atomic))
+            if (!check_word(warp, instruction, access, l, word, mask, store, atomic))
                 return false;
     }
-    wrong = store ? access_twice(access, warp) : -1;
+    wrong = store ? access_twice(access, warp, instruction) : -1;
     if (wrong >= 0)
         warp_find(warp, instruction, SIMT_SAME_ADDRESS, wrong, "byte %llu of shared memory",
                   (unsigned long long)access->address[wrong]);

@@ -18,13 +18,21 @@ struct lane_heap {
     uint64_t bytes;
 };
 
+/* What is known of a word of shared memory. A stamp is a warp in a phase, between two barriers. Of
+ * the last write and read it is known too which lane of the warp it was, and at which of its
+ * meetings (shared.c). */
+struct shared_word {
+    uint32_t writer, reader;
+    uint32_t second; /* the last reader of another warp than `reader` */
+    uint32_t adder;  /* the last atomic operation */
+    uint32_t wrote, read;
+    uint8_t written; /* which of its bytes have been */
+};
+
 /* A block of the grid. */
 struct warp_group {
-    unsigned char *shared; /* memory, and what is known of it, of each word: */
-    uint8_t *written;      /* which of its bytes have been */
-    uint32_t *writer, *reader;
-    uint32_t *second;                 /* the last reader of another warp than `reader` */
-    uint32_t *adder;                  /* the last atomic operation */
+    unsigned char *shared; /* memory, and what is known of it */
+    struct shared_word *words;
     size_t shared_bytes, reserved;    /* reserved: where the system's own begin */
     uint32_t phase;                   /* barriers passed */
     uint32_t said_yes[2], said_no[2]; /* threads' votes at barriers, of this phase and the other */
@@ -32,6 +40,10 @@ struct warp_group {
     int32_t opener;                   /* the instruction of the last one */
     uint32_t number[3];               /* in the grid */
     uint32_t place;                   /* among the blocks of the grid, from 1 on */
+
+    /* A read of what nobody wrote, which another warp may still write before the next barrier. */
+    struct simt_finding suspect;
+    uint64_t suspect_word;
 };
 
 struct grid_launch {
@@ -46,6 +58,7 @@ struct grid_launch {
     struct simt_kernel *kernel;
     const struct simt_grid *grid;
     struct simt_finding *finding;    /* the first one */
+    bool ended;                      /* by it, or by another one that nothing can follow */
     const unsigned char *parameters; /* aligned to 16 bytes */
     struct memory_block **cache;     /* [slots]: where the last access was */
     unsigned warps;                  /* of a block */
@@ -73,6 +86,7 @@ struct warp {
     bool waits;                    /* at a barrier */
     uint32_t number;               /* in its block */
     uint32_t stamp;                /* of its accesses to global memory */
+    uint32_t meetings;             /* how often its lanes have met: __syncwarp(), shuffles, votes */
     uint32_t (*stage)[SIMT_LANES]; /* registers of matrix instructions; NULL: it has none */
     struct pending_copy *copies;   /* copies.c */
     int64_t copy_count, copy_room, copy_groups;
@@ -93,6 +107,16 @@ void warp_check_members(struct warp *warp, const struct instruction *instruction
 
 /* In half.c: the sums of two pairs of numbers of 16 bits. */
 uint32_t half_sums(uint32_t a, uint32_t b, bool bf16);
+
+/* The same for what may turn out to be something else: fills *finding, and nothing ends. */
+void warp_describe(const struct warp *warp, const struct instruction *instruction,
+                   enum simt_finding_kind kind, int lane, struct simt_finding *finding,
+                   const char *format, ...) __attribute__((format(printf, 6, 7)));
+
+bool warp_allows(const struct warp *warp, enum simt_finding_kind kind);
+
+/* The suspect of a block is what it seems to be. */
+void group_settle(struct grid_launch *launch, struct warp_group *group);
 
 static inline int first_lane(uint32_t mask)
 {

@@ -288,6 +288,15 @@ bool memory_races_store(struct memory_block *block, uint64_t from, uint64_t byte
     return false;
 }
 
+bool memory_read_by_others(const struct memory_block *block, uint64_t from, uint64_t bytes,
+                           uint32_t stamp)
+{
+    uint64_t first = (from - block->first) / 4;
+
+    return find_others(block->reader + first, (from - block->first + bytes + 3) / 4 - first,
+                       stamp) != 0;
+}
+
 bool memory_used_by(const struct memory_block *block, uint64_t from, uint64_t bytes, uint32_t stamp,
                     bool store)
 {

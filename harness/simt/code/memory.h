@@ -66,6 +66,10 @@ bool memory_races_load(struct memory_block *block, uint64_t from, uint64_t bytes
 bool memory_races_store(struct memory_block *block, uint64_t from, uint64_t bytes, uint32_t stamp,
                         uint32_t *other);
 
+/* Whether another warp of this launch has read one of the words. */
+bool memory_read_by_others(const struct memory_block *block, uint64_t from, uint64_t bytes,
+                           uint32_t stamp);
+
 /* Whether a word of [from, from + bytes) was last written, or for a store read, by work that the
  * launch under way need not come after: *stream is that work's. Accesses of less than a word, whose
  * neighbours may be another's, are not looked at. */

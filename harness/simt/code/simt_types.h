@@ -12,8 +12,10 @@
     X(MISALIGNED, "a misaligned access")                                                           \
     X(UNWRITTEN, "a read of what nobody wrote")                                                    \
     X(RACE, "a race")                                                                              \
+    X(NO_BARRIER, "a missing barrier")                                                             \
+    X(NO_SYNCWARP, "a missing __syncwarp()")                                                       \
     X(UNORDERED, "an access that nothing orders after another stream's")                           \
-    X(SAME_ADDRESS, "lanes of one store write to one address")                                     \
+    X(SAME_ADDRESS, "lanes of one store write different values to one address")                    \
     X(BARRIER, "a barrier that not all threads of the block reach")                                \
     X(LANE_MASK, "an exchange between lanes that not all of its lanes reach")                      \
     X(TRAP, "a trap")                                                                              \
@@ -38,6 +40,14 @@ struct simt_finding {
     /* "ld.global.f32 %f1, [%rd5]"; "" where the launch as a whole is wrong */
     char instruction[128];
     char detail[256]; /* the thread, the address, whose memory is next to it */
+    int text_line;    /* of the instruction, in the PTX; 0: none */
+};
+
+/* Findings of a launch, each kind once for an instruction. */
+enum { SIMT_FINDINGS_MOST = 64 };
+struct simt_findings {
+    struct simt_finding rows[SIMT_FINDINGS_MOST];
+    int count;
 };
 
 enum simt_access { SIMT_LOADS, SIMT_STORES, SIMT_ATOMICS, SIMT_ACCESSES };
@@ -61,7 +71,8 @@ struct simt_accesses {
     X(shifted)                                                                                     \
     X(holes)                                                                                       \
     X(fresh)     /* of loads: sectors new to the block; 0 unless the launch asks for it */         \
-    X(conflicts) /* of atomic operations: lanes whose address a lane before them has too */
+    X(conflicts) /* of atomic operations and stores: lanes whose address one before them has too   \
+                  */
 #define SIMT_COUNT(name) uint64_t name;
     SIMT_ACCESS_COUNTS(SIMT_COUNT)
 };
@@ -141,6 +152,7 @@ struct simt_grid {
     const struct simt_order *order; /* NULL: after all that was before */
     uint64_t most_instructions;     /* of warps; 0: no limit */
     bool counts_fresh;              /* see struct simt_accesses */
+    struct simt_findings *all;      /* NULL: the first finding ends the launch */
 };
 
 /* Memory that is a texture or a surface, whose handle is its address. */

@@ -231,8 +231,10 @@ void lanes_rows(struct warp *warp, const struct instruction *instruction)
         return;
     warp_take(warp, all & own);
     access_find(&access, warp, instruction);
-    if (!access_at(warp, instruction, &access, store, &base))
+    if (!access_at(warp, instruction, &access, store, &base)) {
+        warp_take(warp, all & warp->live);
         return;
+    }
     warp_take(warp, all);
     for (int i = 0; i < count; i++)
         for (int l = 0; l < SIMT_LANES; l++)

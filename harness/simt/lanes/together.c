@@ -9,6 +9,7 @@ void warp_check_members(struct warp *warp, const struct instruction *instruction
 {
     uint32_t absent = mask & warp->live & ~warp->exec, strange = warp->exec & ~mask;
 
+    warp->meetings++;
     if (absent != 0)
         warp_find(warp, instruction, SIMT_LANE_MASK, first_lane(absent),
                   "the mask is 0x%08x; lanes 0x%08x of it are elsewhere", mask, absent);
@@ -30,7 +31,7 @@ static uint32_t mask_of(const struct warp *warp, int32_t place)
         for (int l = 0; l < SIMT_LANES; l++) taken[l] = a[l ^ (bit)];                              \
         break;
 
-static bool exchange(const struct warp *warp, const struct instruction *instruction)
+static bool exchange(struct warp *warp, const struct instruction *instruction)
 {
     const uint32_t *a = REGISTER(uint32_t, instruction->s[0]);
     const uint32_t *by = REGISTER(uint32_t, instruction->s[1]);
@@ -52,6 +53,7 @@ static bool exchange(const struct warp *warp, const struct instruction *instruct
     default:
         return false;
     }
+    warp->meetings++;
     memcpy(REGISTER(uint32_t, instruction->d[0]), taken, sizeof taken);
     if (instruction->d[1] >= 0)
         memset(REGISTER(uint32_t, instruction->d[1]), 0xff, sizeof taken);
