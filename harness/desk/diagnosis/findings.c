@@ -33,91 +33,66 @@ const char *finding_gain_bound(const struct finding *finding)
     return finding->gain_is_least ? "at least " : finding->gain_is_most ? "at most " : "";
 }
 
+/* The places of the order, the last one first. What sets the pace comes before what gains little:
+ * a minor gain is within the error of predictions (RULE_SHARE_MAJOR). */
 enum urgency {
     INFORMS,
+    COSTS_NO_TIME,
     MAY_COST_TIME, /* a guess */
     COSTS_LATER,   /* once another finding is fixed */
     COSTS_LITTLE,
-    NAMES_THE_DEVICE, /* as the one that sets the pace */
-    SHARES_TIME,      /* with a finding that comes before */
-    COSTS_NO_TIME,
+    NAMES_THE_PACE, /* says what fills the step, or makes it a little shorter */
     COSTS_AT_MOST,
     COSTS_TIME,
     ENDS_THE_RUN,
     JUDGES_THE_TRACE, /* as one that does not tell */
 };
 
-/* A device that sets the pace comes before what costs little of the host's. Messages keep a device
- * busy too: they have to cost little beside what it computes. */
-static bool is_behind_device(const struct finding *finding, const struct facts *facts)
-{
-    double computing = (double)facts->summary->usage.kind_ns[WORK_COMPUTATION];
-
-    return !bottleneck_computes(finding->bottleneck) && facts_device_sets_pace(facts) &&
-           (finding->bottleneck != BOTTLENECK_COMMUNICATION ||
-            computing >= (1 - RULE_SHARE_MAJOR) * facts->window_ns);
-}
-
-/* Findings of memory cost no time. Those that end a run come first all the same, the others last. A
- * cost that is only bounded may be none, and counts time that another finding explains. A guess
- * comes after what is known. */
+/* Findings of memory cost no time. Those that end a run come first all the same. A cost that is
+ * only bounded may be none, and counts time that another finding explains. A guess comes after what
+ * is known. */
 static enum urgency urgency(const struct finding *finding, const struct facts *facts)
 {
     if (finding->severity == SEVERITY_INFORMATION)
-        return finding->bottleneck == BOTTLENECK_NONE     ? INFORMS
-               : bottleneck_computes(finding->bottleneck) ? NAMES_THE_DEVICE
-                                                          : JUDGES_THE_TRACE;
+        return finding->bottleneck == BOTTLENECK_NONE          ? INFORMS
+               : finding->bottleneck == BOTTLENECK_UNCLEAR     ? JUDGES_THE_TRACE
+               : finding->bottleneck == BOTTLENECK_UNSUPPORTED ? JUDGES_THE_TRACE
+                                                               : NAMES_THE_PACE;
     if (isnan(finding->lost_ns_per_step))
-        return finding->severity >= SEVERITY_MAJOR ? ENDS_THE_RUN : COSTS_NO_TIME;
+        return finding->severity >= SEVERITY_MAJOR && finding->bottleneck != BOTTLENECK_NONE
+                   ? ENDS_THE_RUN
+                   : COSTS_NO_TIME;
     if (finding->confidence == CONFIDENCE_LOW)
         return MAY_COST_TIME;
     if (finding->once_fixed != NULL)
         return COSTS_LATER;
-    if (finding->severity == SEVERITY_MINOR && is_behind_device(finding, facts))
-        return COSTS_LITTLE;
-    if (finding->shares_time)
-        return SHARES_TIME;
+    if (finding->severity == SEVERITY_MINOR)
+        return finding->bottleneck == facts_pace(facts) ? NAMES_THE_PACE : COSTS_LITTLE;
     return finding->gain_is_most ? COSTS_AT_MOST : COSTS_TIME;
-}
-
-/* If two lose the same, as all do that lose the whole idle time, the one whose fix gains more comes
- * first. */
-static bool costs_more(const struct finding *a, const struct finding *b)
-{
-    if (a->is_replayed && b->is_replayed && a->lost_ns_per_step == b->lost_ns_per_step)
-        return a->predicted_gain > b->predicted_gain;
-    return a->lost_ns_per_step > b->lost_ns_per_step;
-}
-
-static bool only_informs(const struct finding *finding, enum urgency urgency)
-{
-    return finding->severity == SEVERITY_INFORMATION && urgency != JUDGES_THE_TRACE;
 }
 
 bool finding_comes_before(const struct finding *a, const struct finding *b,
                           const struct facts *facts)
 {
     enum urgency urgency_a = urgency(a, facts), urgency_b = urgency(b, facts);
-    bool informs_a = only_informs(a, urgency_a), informs_b = only_informs(b, urgency_b);
+    bool informs_a = a->severity == SEVERITY_INFORMATION;
+    bool informs_b = b->severity == SEVERITY_INFORMATION;
 
-    if (informs_a != informs_b)
-        return informs_b;
     if (urgency_a != urgency_b)
         return urgency_a > urgency_b;
-    return !isnan(a->lost_ns_per_step) && a->severity > SEVERITY_INFORMATION && costs_more(a, b);
+    if (informs_a != informs_b)
+        return informs_b;
+    if (a->shares_time != b->shares_time)
+        return b->shares_time;
+    if (a->is_replayed && b->is_replayed && a->lost_ns_per_step == b->lost_ns_per_step)
+        return a->predicted_gain > b->predicted_gain;
+    return a->lost_ns_per_step > b->lost_ns_per_step;
 }
 
-const struct finding *findings_limit(const struct findings *findings, const struct facts *facts)
+const struct finding *findings_limit(const struct findings *findings)
 {
-    const struct finding *limit = NULL;
-
-    for (int64_t i = 0; i < findings->count; i++) {
-        const struct finding *finding = &findings->items[i];
-        if (finding->bottleneck != BOTTLENECK_NONE &&
-            (limit == NULL || urgency(finding, facts) > urgency(limit, facts)))
-            limit = finding;
-    }
-    return limit;
+    return findings->count > 0 && findings->items[0].bottleneck != BOTTLENECK_NONE ? findings->items
+                                                                                   : NULL;
 }
 
 /* Keeps the order; equals stay in the order of their tables. */
@@ -158,8 +133,7 @@ static bool is_of_trace(const struct finding *finding)
     return false;
 }
 
-/* All that is said of a trace that is not sound is only possible, even if it was mended. The order
- * stays. */
+/* All that is said of a trace that is not sound is only possible, even if it was mended. */
 static void distrust(struct findings *findings, enum trust trust)
 {
     for (int64_t i = 0; i < findings->count && trust != TRUST_WHOLE; i++)
@@ -188,15 +162,14 @@ static void doubt_uneven(struct findings *findings)
  * as it is. */
 static void cost_untraced(struct finding *finding, const struct facts *facts)
 {
-    double whole_ns = facts_whole_ns(facts), left_ns;
+    double whole_ns = facts_whole_ns(facts);
 
-    if (!finding->is_replayed) {
+    if (finding->is_replayed)
+        finding_grade(finding, whole_ns,
+                      whole_ns - facts_untraced_ns(
+                                     facts, facts->step_ns - finding->lost_ns_per_step, NULL, 0));
+    else
         finding->lost_ns_per_step *= whole_ns / facts->step_ns;
-        return;
-    }
-    left_ns = facts_untraced_ns(facts, facts->step_ns - finding->lost_ns_per_step, NULL, 0);
-    finding->lost_ns_per_step = whole_ns - left_ns;
-    finding->predicted_gain = fmin(finding->predicted_gain, whole_ns / left_ns);
 }
 
 /* Costs are of the untraced step. If that is unknown, or tracing changed the step much, or other
@@ -231,8 +204,8 @@ static void explain_health(struct findings *findings, const struct facts *facts)
     double copies = (double)usage->copy_exposed_ns / facts->window_ns;
     double communication = (double)usage->communication_exposed_ns / facts->window_ns;
 
-    if (!facts_device_sets_pace(facts) || any_costs(findings) || !(copies < RULE_SHARE_LEAST) ||
-        !(communication < RULE_COMMUNICATION_LEAST))
+    if (!bottleneck_computes(facts_pace(facts)) || any_costs(findings) ||
+        !(copies < RULE_SHARE_LEAST) || !(communication < RULE_COMMUNICATION_LEAST))
         return;
     if (facts->summary->timeline.host_alone) {
         snprintf(findings->healthy, sizeof findings->healthy,
@@ -485,8 +458,9 @@ static void conclude_findings(struct findings *findings, const struct facts *fac
 
     doubt_uneven(findings);
     distrust(findings, facts->summary->soundness.trust);
+    order_findings(findings, facts);
     explain_health(findings, facts);
-    findings->headline = headline_of(findings_limit(findings, facts), facts);
+    findings->headline = headline_of(findings_limit(findings), facts);
     first = findings_first(findings);
     if (first == NULL || first->id != findings->next.first || first->confidence == CONFIDENCE_LOW)
         findings->next = (struct next_fix){ .first = NULL };
@@ -574,7 +548,7 @@ void findings_join(struct findings *findings, const struct finding *others, int6
     order_findings(findings, facts);
     if (any_costs(findings))
         findings->healthy[0] = '\0';
-    findings->headline = headline_of(findings_limit(findings, facts), facts);
+    findings->headline = headline_of(findings_limit(findings), facts);
 }
 
 const struct finding *findings_first(const struct findings *findings)

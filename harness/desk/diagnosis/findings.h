@@ -26,12 +26,12 @@ struct findings findings_of_digest(const struct findings *alone, const struct fa
 void findings_join(struct findings *findings, const struct finding *others, int64_t count,
                    const struct facts *facts);
 
-/* The order of findings: what ends a run first, then by lost time; information last, but for what
- * the trace cannot tell. */
+/* The order of findings: what ends a run, then what gains more than predictions err, then what sets
+ * the pace, then what gains less; in each by lost time. Information that does not say what limits
+ * the run comes last. */
 bool finding_comes_before(const struct finding *a, const struct finding *b,
                           const struct facts *facts);
 
-/* The finding that says what limits the run, for headline_of(); NULL: none does. It is the first
- * with a bottleneck, but a trace that cannot be judged counts before all, and a device that sets
- * the pace before what costs little. */
-const struct finding *findings_limit(const struct findings *findings, const struct facts *facts);
+/* The finding that says what limits the run, for headline_of(): the first one; NULL: it says
+ * nothing of that. */
+const struct finding *findings_limit(const struct findings *findings);

@@ -76,7 +76,7 @@ struct run_findings run_findings_of(struct arena *arena, const struct findings *
     for (int64_t i = 0; i < run.findings.count; i++)
         run.findings.items[i] =
             *findings_find(&ranks[run.spreads[i].which], run.findings.items[i].id);
-    limit = findings_limit(&run.findings, &facts[0]);
+    limit = findings_limit(&run.findings);
     run.findings.headline = headline_of(
         limit, &facts[limit != NULL ? run.spreads[limit - run.findings.items].which : 0]);
     return run;

@@ -176,7 +176,7 @@ static void idle_time_is_lost_to_one_cause_and_saved_by_each(void **state)
 }
 
 /* Copies fill 2000 of 2060 us: that is the headline, and no copy is called a kernel. Only the
- * kernel's 60 us could hide some of them. */
+ * kernel's 60 us could hide some of them, so nothing is said to be lost. */
 static void copies_that_fill_the_device_are_the_headline(void **state)
 {
     const struct made_loop loop = { .steps = 10,
@@ -192,8 +192,9 @@ static void copies_that_fill_the_device_are_the_headline(void **state)
 
     assert_string_equal(first->id, "exposed_copy");
     assert_string_equal(bottleneck_name(found.findings.headline.bottleneck), "copies");
-    assert_true(fabs(first->lost_ns_per_step / 1000 - 2000) <= 20);
-    assert_true(fabs(2060 * (1 - 1 / first->predicted_gain) - 60) <= 10);
+    assert_non_null(strstr(found.findings.headline.text,
+                           "Copies do not overlap with compute: 97% of the step, with too little"));
+    assert_int_equal(first->severity, SEVERITY_INFORMATION);
     assert_non_null(strstr(first->advice, "copy less"));
     assert_null(found_find(&found, "device_bound"));
     assert_string_equal(found.findings.healthy, "");
@@ -221,7 +222,7 @@ static void copies_in_both_directions_at_once_are_one_time(void **state)
     found = found_judge_trace(made_analyse());
     finding = &found.findings.items[0];
     assert_string_equal(finding->id, "exposed_copy");
-    assert_true(fabs(finding->lost_ns_per_step / 1000 - 980) <= 10);
+    assert_int_equal(finding->severity, SEVERITY_INFORMATION);
     assert_non_null(strstr(finding->evidence, "take 980 us"));
     assert_string_equal(found.findings.healthy, "");
     found_forget(&found);
@@ -774,8 +775,7 @@ static void other_work_of_the_host_is_named(void **state)
     assert_string_equal(found.findings.items[0].id, "host_work");
     evidence = found.findings.items[0].evidence;
     assert_non_null(strstr(evidence, "; 3.00 ms in aten::randn, "));
-    assert_non_null(strstr(evidence, " in augment; for 1.9"));
-    assert_non_null(strstr(evidence, " nothing is recorded"));
+    assert_non_null(strstr(evidence, " in augment; the trace has no row for 1.9"));
     assert_null(strstr(evidence, "aten::normal_"));
     assert_null(strstr(evidence, "aten::tiny"));
     found_forget(&found);

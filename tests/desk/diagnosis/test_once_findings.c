@@ -136,7 +136,7 @@ static void captures_that_come_again_are_named_and_no_other_finding_costs_their_
         assert_true((found_find(&found, "initialisation") != NULL) == (finding == NULL));
         if (finding != NULL) {
             assert_float_equal((float)finding->lost_ns_per_step / 1e3F, loops[i].lost_us, 0.2);
-            assert_ptr_equal(finding, &found.findings.items[0]);
+            assert_true(finding == findings_first(&found.findings));
             assert_non_null(strstr(finding->evidence, loops[i].said));
         }
         found_forget(&found);

@@ -88,14 +88,32 @@ static void say_state(struct headline *headline, const struct facts *facts)
                  whole(facts));
 }
 
-static void say_pace(struct headline *headline, const struct facts *facts)
+/* The part of a step that a kind of work fills alone, which nothing hides. */
+static double exposed_share(enum bottleneck kind, const struct facts *facts)
 {
-    headline->bottleneck =
-        facts->summary->timeline.host_alone ? BOTTLENECK_HOST : BOTTLENECK_DEVICE;
-    headline->share = facts_computing_share(facts);
-    snprintf(headline->text, sizeof headline->text,
-             "The %s sets the pace: it is busy for %.0f%% of %s.", who(facts),
-             100 * headline->share, whole(facts));
+    const struct usage *usage = &facts->summary->usage;
+    int64_t ns =
+        kind == BOTTLENECK_COPIES ? usage->copy_exposed_ns : usage->communication_exposed_ns;
+
+    return (double)ns / facts->window_ns;
+}
+
+static void say_pace(struct headline *headline, const struct finding *limit,
+                     const struct facts *facts)
+{
+    bool computes = bottleneck_computes(limit->bottleneck);
+
+    headline->bottleneck = limit->bottleneck;
+    headline->share =
+        computes ? facts_computing_share(facts) : exposed_share(limit->bottleneck, facts);
+    if (computes)
+        snprintf(headline->text, sizeof headline->text,
+                 "The %s sets the pace: it is busy for %.0f%% of %s.", who(facts),
+                 100 * headline->share, whole(facts));
+    else
+        snprintf(headline->text, sizeof headline->text,
+                 "%s: %.0f%% of %s, with too little else to hide behind.", limit->title,
+                 100 * headline->share, whole(facts));
 }
 
 struct headline headline_of(const struct finding *limit, const struct facts *facts)
@@ -111,8 +129,8 @@ struct headline headline_of(const struct finding *limit, const struct facts *fac
     if (!headline.is_information)
         say_finding(&headline, limit, facts,
                     whole_ns > 0 ? limit->lost_ns_per_step / whole_ns : NAN);
-    else if (bottleneck_computes(limit->bottleneck))
-        say_pace(&headline, facts);
+    else if (limit->bottleneck != BOTTLENECK_UNCLEAR && limit->bottleneck != BOTTLENECK_UNSUPPORTED)
+        say_pace(&headline, limit, facts);
     else { /* The trace itself is what matters: it is too short, or of a device that is not read. */
         headline.bottleneck = limit->bottleneck;
         snprintf(headline.text, sizeof headline.text, "%s: %.*s.", limit->title,

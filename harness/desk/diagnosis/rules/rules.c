@@ -191,10 +191,15 @@ bool finding_costs(struct finding *finding, const struct facts *facts, double lo
     return finding_costs_from(finding, facts, lost_ns, RULE_SHARE_LEAST);
 }
 
-void finding_saves(struct finding *finding, const struct facts *facts, double saved_ns)
+void finding_grade(struct finding *finding, double whole_ns, double lost_ns)
 {
-    finding->predicted_gain =
-        saved_ns < facts->step_ns ? facts->step_ns / (facts->step_ns - fmax(0, saved_ns)) : NAN;
+    double share = whole_ns > 0 ? lost_ns / whole_ns : 0;
+
+    finding->lost_ns_per_step = lost_ns;
+    finding->predicted_gain = share < 1 ? 1 / (1 - share) : NAN;
+    finding->severity = share < RULE_SHARE_MAJOR      ? SEVERITY_MINOR
+                        : share < RULE_SHARE_CRITICAL ? SEVERITY_MAJOR
+                                                      : SEVERITY_CRITICAL;
 }
 
 bool finding_costs_from(struct finding *finding, const struct facts *facts, double lost_ns,
@@ -210,21 +215,40 @@ bool finding_costs_from(struct finding *finding, const struct facts *facts, doub
     }
     share = facts->step_ns > 0 ? lost_ns / facts->step_ns : 0;
     finding_judges(finding, "lost share of a step", share, least, RULE_SHARE_MAJOR);
-    if (!(share >= least))
-        return false;
-    finding->lost_ns_per_step = lost_ns;
-    finding->predicted_gain = share < 1 ? 1 / (1 - share) : NAN;
-    finding->severity = share < RULE_SHARE_MAJOR      ? SEVERITY_MINOR
-                        : share < RULE_SHARE_CRITICAL ? SEVERITY_MAJOR
-                                                      : SEVERITY_CRITICAL;
-    return true;
+    if (share >= least)
+        finding_grade(finding, facts->step_ns, lost_ns);
+    return share >= least;
+}
+
+/* The idle time per step that the host causes; a device whose work is queued waits for nothing that
+ * the host could do sooner. */
+static double host_idle_ns(const struct facts *facts)
+{
+    const struct idle *idle = &facts->summary->idle;
+
+    return fmax(0, (double)(idle->all.idle_ns - idle->all.stalled_ns - idle->all.unknown_ns)) /
+           facts->steps;
+}
+
+/* No step gains what the trace has not: what happens once, nothing before hides; and with as much
+ * work at most that idle time goes, of which a loop has one part more than a window whose ends are
+ * left out (idle.h). */
+static double most_saved_ns(const struct rule *rule, const struct facts *facts, double touched_ns)
+{
+    double idle_ns = host_idle_ns(facts);
+    double end_ns = facts->steps >= IDLE_STEPS_LEAST ? idle_ns / (facts->steps - 1) : 0;
+
+    if (facts_of_whole(facts))
+        return touched_ns;
+    return rule->shortens_work ? facts->step_ns
+                               : facts->step_ns * (idle_ns + end_ns) / (facts->step_ns + end_ns);
 }
 
 bool finding_replays(struct finding *finding, const struct facts *facts, double touched_ns)
 {
     const struct rule *rule = rule_find(finding->id);
     struct facts before = *facts; /* the change */
-    double saved_ns;
+    double most_ns = most_saved_ns(rule, facts, touched_ns), saved_ns;
 
     if (!finding_costs(finding, facts, touched_ns) || !(finding->replayed_share > 0))
         return finding->lost_ns_per_step > 0;
@@ -235,22 +259,17 @@ bool finding_replays(struct finding *finding, const struct facts *facts, double 
     if (finding->behind != NULL)
         facts_fix(&before, rule_find(finding->behind));
     saved_ns = facts_saved_ns(&before, rule) * finding->replayed_share;
-    if (facts_of_whole(facts) && saved_ns > touched_ns) {
-        /* It happens once: nothing before hides what comes later. */
-        finding->replayed_share *= touched_ns / saved_ns;
-        saved_ns = touched_ns;
+    if (saved_ns > most_ns) {
+        finding->replayed_share *= most_ns / saved_ns;
+        saved_ns = most_ns;
     }
     finding->is_replayed = true;
     if (finding_costs(finding, facts, fmin(saved_ns, facts->step_ns - finding->least_step_ns))) {
-        /* Without less work at most the idle time is lost. A replayed iteration may have more of
-         * that than the window, whose ends are left out. */
-        if (!rule->shortens_work)
-            finding->lost_ns_per_step =
-                fmin(finding->lost_ns_per_step, fmax(0, facts->step_ns - facts->busy_ns));
+        if (!rule->shortens_work) /* the window's ends are no step's */
+            finding->lost_ns_per_step = fmin(finding->lost_ns_per_step, host_idle_ns(facts));
         return true;
     }
-    finding_informs(finding);
-    finding->bottleneck = BOTTLENECK_NONE;
+    finding_gains_nothing(finding, facts);
     finding_says(finding, "; replayed without that, the step takes as long");
     return true;
 }
@@ -269,6 +288,13 @@ void finding_informs(struct finding *finding)
     finding->severity = SEVERITY_INFORMATION;
     finding->lost_ns_per_step = 0;
     finding->predicted_gain = 1;
+}
+
+void finding_gains_nothing(struct finding *finding, const struct facts *facts)
+{
+    finding_informs(finding);
+    if (finding->bottleneck != facts_pace(facts))
+        finding->bottleneck = BOTTLENECK_NONE;
 }
 
 /* --- Shares and words --- */
@@ -329,12 +355,19 @@ double facts_computing_share(const struct facts *facts)
                : 0;
 }
 
-bool facts_device_sets_pace(const struct facts *facts)
+enum bottleneck facts_pace(const struct facts *facts)
 {
     const struct usage *usage = &facts->summary->usage;
+    int64_t computing_ns = usage->kind_ns[WORK_COMPUTATION];
+    int64_t sending_ns = usage->communication_exposed_ns, copying_ns = usage->copy_exposed_ns;
 
-    return facts_computing_share(facts) >= RULE_BUSY_GOOD && !facts_are_few(facts) &&
-           (facts->summary->timeline.host_alone || 2 * usage->kernel_ns >= usage->busy_ns);
+    if (!(facts_computing_share(facts) >= RULE_BUSY_GOOD) || facts_are_few(facts))
+        return BOTTLENECK_NONE;
+    if (facts->summary->timeline.host_alone)
+        return BOTTLENECK_HOST;
+    if (computing_ns >= sending_ns && computing_ns >= copying_ns)
+        return BOTTLENECK_DEVICE;
+    return sending_ns >= copying_ns ? BOTTLENECK_COMMUNICATION : BOTTLENECK_COPIES;
 }
 
 bool facts_host_sets_pace(const struct facts *facts)

@@ -201,15 +201,12 @@ static bool judge_exposed_copy(struct finding *finding, const struct facts *fact
                  100 * exposed_share(facts));
     if (facts_on_host_cores(facts)) /* so a copy beside a kernel may slow it down */
         finding->confidence = CONFIDENCE_MEDIUM;
-    if (2 * all <= facts->step_ns)
-        return finding_replays(finding, facts, lost);
-    finding->advice = "copy less: keep on the device what is needed again, in a shorter type, and "
-                      "both directions at once; there is little to hide copies behind";
-    if (!finding_costs(finding, facts, lost))
-        return false;
-    finding_saves(finding, facts, facts_saved_ns(facts, rule_find(finding->id)));
-    finding->gain_is_least = true; /* copying beside the rest; copying less gains more */
-    return true;
+    if (2 * all > facts->step_ns) {
+        finding->advice = "copy less: keep on the device what is needed again, in a shorter type, "
+                          "and both directions at once; there is little to hide copies behind";
+        finding->gain_is_least = true; /* copying beside the rest; copying less gains more */
+    }
+    return finding_replays(finding, facts, lost);
 }
 
 /* --- Round trips --- */
@@ -382,8 +379,7 @@ const struct rule rules_of_copies[] = {
                    "computed",
         .advice = "copy the next batch on its own stream while the current one is computed",
         .cost = "what a replay gains with these copies on a stream of their own; where copies "
-                "take half of the step, their time, and the gain is at least that of a stream of "
-                "their own",
+                "take half of the step, at least that",
         .threshold = "nsys analyze, cuda_memcpy_sync; 5% of a step, 15% is bad",
         .bottleneck = BOTTLENECK_COPIES,
         .judge = judge_exposed_copy,

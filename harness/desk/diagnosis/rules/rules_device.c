@@ -450,7 +450,7 @@ static bool judge_device_bound(struct finding *finding, const struct facts *fact
     struct share all = kernels_that(facts, is_any), products = kernels_that(facts, name_is_product);
     const char *name;
 
-    if (facts->summary->timeline.host_alone || longest == NULL || !facts_device_sets_pace(facts))
+    if (longest == NULL || facts_pace(facts) != BOTTLENECK_DEVICE)
         return false;
     name = trace_file_name(facts->summary->trace, longest->name);
     finding_says(

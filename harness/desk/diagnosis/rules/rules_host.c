@@ -99,13 +99,10 @@ static bool judge_blocking_launches(struct finding *finding, const struct facts 
                  (double)facts_idle(facts)->drained_count / facts->steps, facts_per(facts),
                  facts->launches, quantity_time(launching).text, step_text(facts).text,
                  quantity_time(facts->busy_ns).text);
-    if (!finding_costs(finding, facts,
-                       facts->step_ns - fmax(host, facts->busy_ns) - idle_of_others(facts)))
-        return false;
-    finding_saves(finding, facts,
-                  fmin(facts_saved_ns(facts, rule_find(finding->id)),
-                       facts->step_ns - finding->least_step_ns));
-    return true;
+    return finding_costs(finding, facts,
+                         fmin(facts->step_ns - fmax(host, facts->busy_ns) - idle_of_others(facts),
+                              fmin(facts_saved_ns(facts, rule_find(finding->id)),
+                                   facts->step_ns - finding->least_step_ns)));
 }
 
 /* The idle times after waits. */
@@ -279,7 +276,7 @@ static void name_work(struct finding *finding, const struct facts *facts)
                      trace_file_name(facts->summary->trace, pauses->rows[i].name));
     }
     if (unnamed > RULE_SHARE_LEAST * work)
-        finding_says(finding, "; for %s nothing is recorded", quantity_time(unnamed).text);
+        finding_says(finding, "; the trace has no row for %s of that", quantity_time(unnamed).text);
 }
 
 static void work_elsewhere(const void *context, const struct trace_graph *graph, int64_t at,

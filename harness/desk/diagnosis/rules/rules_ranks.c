@@ -148,10 +148,7 @@ static bool judge_pipeline_bubble(struct finding *finding, const struct facts *f
                      facts->passes, facts->passes == 1 ? "" : "es", ranks,
                      100 * idle_share(ranks, facts->passes), enough,
                      100 * idle_share(ranks, enough));
-    if (!finding_costs_from(finding, facts, bubble, BUBBLE_SHARE_MOST))
-        return false;
-    finding_saves(finding, facts, facts->step_ns - (facts->step_ns - bubble) / (1 - rest));
-    return true;
+    return finding_costs(finding, facts, facts->step_ns - (facts->step_ns - bubble) / (1 - rest));
 }
 
 /* --- Gradients --- */
@@ -214,22 +211,32 @@ static void judge_share_of_backward(struct finding *finding, const struct facts 
                  100 * exposed / (backward + exposed));
 }
 
-/* Messages can hide behind computation that none hides behind yet. A device with one multiprocessor
- * sends or computes, so overlapping gains nothing there, and the gain of fewer or smaller messages
- * is not known. */
-static void save_by_overlap(struct finding *finding, const struct facts *facts, double exposed)
+/* Messages can hide behind computation that none hides behind yet, and sending less gains more. On
+ * a device with one multiprocessor, messages and kernels take turns: overlapping gains nothing, and
+ * the gain of fewer or smaller messages is not known. */
+static bool judge_overlap(struct finding *finding, const struct facts *facts, double exposed)
 {
     const struct usage *usage = &facts->summary->usage;
-    double computing = (double)(usage->kind_ns[WORK_COMPUTATION] - usage->communication_overlap_ns);
+    double computing =
+        (double)(usage->kind_ns[WORK_COMPUTATION] - usage->communication_overlap_ns) / facts->steps;
 
+    if (!finding_costs_from(finding, facts, exposed, RULE_COMMUNICATION_LEAST))
+        return false;
     if (facts->device != NULL && facts->device->multiprocessors == 1) {
         finding->predicted_gain = NAN;
         finding_says(
             finding,
             "; the device has one multiprocessor, on which messages and kernels take turns");
-        return;
+        return true;
     }
-    finding_saves(finding, facts, fmin(exposed, computing / facts->steps));
+    if (exposed <= computing)
+        return true;
+    finding->gain_is_least = true;
+    finding_says(finding, "; there are %s of computation to hide it behind",
+                 quantity_time(computing).text);
+    if (!finding_costs(finding, facts, computing))
+        finding_gains_nothing(finding, facts);
+    return true;
 }
 
 /* A host that computes itself: messages while its loop does nothing. */
@@ -266,10 +273,8 @@ static bool judge_exposed_communication(struct finding *finding, const struct fa
                  "communication takes %s of %s; %s of that does not overlap with compute%s",
                  quantity_time((double)usage->kind_ns[WORK_COMMUNICATION] / facts->steps).text,
                  step_text(facts).text, quantity_time(exposed).text, waiting);
-    found = finding_costs_from(finding, facts, rest, RULE_COMMUNICATION_LEAST);
+    found = judge_overlap(finding, facts, rest);
     judge_share_of_backward(finding, facts, exposed);
-    if (found)
-        save_by_overlap(finding, facts, rest);
     return found;
 }
 

@@ -69,17 +69,21 @@ static void add_window(struct json *json, cJSON *object, const struct idle *idle
     json_integer(json, to, "after_wait_ns", after_wait_ns);
 }
 
+/* The steps that costs are of: where none are marked, the optimizer's calls may count. */
 static void add_steps(struct json *json, cJSON *object, struct arena *arena,
-                      const struct summary *summary)
+                      const struct facts *facts)
 {
-    const struct steps *steps = &summary->steps;
-    const struct trace_cost *cost = &summary->trace->cost;
+    const struct steps *steps = &facts->summary->steps;
+    const struct trace_cost *cost = &facts->summary->trace->cost;
     cJSON *to = json_object(json, object, "steps");
     double *durations = ARENA_NEW(arena, double, steps->count);
     bool any = steps->count > 0;
 
-    json_integer(json, to, "count", steps->count);
-    json_number(json, to, "mean_ns", any ? steps->mean_ns : NAN);
+    json_integer(json, to, "count", facts_of_whole(facts) ? 0 : llround(facts->steps));
+    json_number(json, to, "mean_ns",
+                any                     ? steps->mean_ns
+                : facts_of_whole(facts) ? NAN
+                                        : facts->step_ns);
     json_number(json, to, "min_ns", any ? (double)steps->min_ns : NAN);
     json_number(json, to, "max_ns", any ? (double)steps->max_ns : NAN);
     json_number(json, to, "median_ns", any ? steps->median_ns : NAN);
@@ -328,7 +332,7 @@ static void add_trace(struct arena *arena, void *context)
     members_write(json, object, usage_members, &summary->timeline.all);
     add_devices(json, object, &summary->timeline);
     add_window(json, object, &summary->idle, diagnosis_busy_share(diagnosis, which));
-    add_steps(json, object, scratch, summary);
+    add_steps(json, object, scratch, &diagnosis->facts[which]);
     members_write(json, object, phases_members, &summary->phases);
     add_launches(json, object, &summary->launches);
     tables_json(json, object, scratch, summary, &diagnosis->tables);
