@@ -4,6 +4,7 @@
 #include "harness/text/wrap.h"
 
 #include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,6 +70,17 @@ void page_rows_add(struct page_rows *rows, const char *const cells[], const enum
         release_row(&row);
         rows->is_short = true;
     }
+}
+
+struct cell cell(const char *format, ...)
+{
+    struct cell cell;
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(cell.text, sizeof cell.text, format, arguments);
+    va_end(arguments);
+    return cell;
 }
 
 int page_rows_count(const struct page_rows *rows)

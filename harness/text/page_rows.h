@@ -19,6 +19,13 @@ void page_rows_close(struct page_rows *rows);
 
 /* Copies the cells. `inks` has one for each; NULL: all plain. */
 void page_rows_add(struct page_rows *rows, const char *const cells[], const enum ink inks[]);
+/* The cells of a row as a list, in which they may be made: PAGE_ROW(rows, NULL, name,
+ * quantity_time(ns).text, cell("%d of %d", rank, count).text). */
+#define PAGE_ROW(rows, inks, ...) page_rows_add(rows, (const char *const[]){ __VA_ARGS__ }, inks)
+struct cell {
+    char text[96];
+};
+struct cell cell(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int page_rows_count(const struct page_rows *rows);
 
 /* Settles the layout, once, when all rows are there; before the two below. */

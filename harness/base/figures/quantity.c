@@ -77,20 +77,39 @@ void quantity_print(char text[QUANTITY_SIZE], double value, const char *unit)
                  unit[0] != '\0' ? " " : "", unit);
 }
 
+struct quantity_text quantity_of(double value, const char *unit)
+{
+    struct quantity_text quantity;
+
+    quantity_print(quantity.text, value, unit);
+    return quantity;
+}
+
 struct quantity_text quantity_time(double ns)
 {
-    struct quantity_text time;
-
-    quantity_print(time.text, ns / 1e3, "us");
-    return time;
+    return quantity_of(ns / 1e3, "us");
 }
 
 struct quantity_text quantity_bytes(double bytes)
 {
-    struct quantity_text size;
+    return quantity_of(bytes, "B");
+}
 
-    quantity_print(size.text, bytes, "B");
-    return size;
+struct quantity_text quantity_count(int64_t count)
+{
+    struct quantity_text text;
+
+    snprintf(text.text, QUANTITY_SIZE, "%lld", (long long)count);
+    return text;
+}
+
+struct quantity_text quantity_share(double share)
+{
+    struct quantity_text text = { "-" };
+
+    if (isfinite(share))
+        snprintf(text.text, QUANTITY_SIZE, "%.1f%%", 100 * share);
+    return text;
 }
 
 void quantity_duration(char text[QUANTITY_SIZE], double seconds)

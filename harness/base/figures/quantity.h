@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stddef.h>
+#include <stdint.h>
 
 enum { QUANTITY_SIZE = 32 }; /* room for any of these texts */
 
@@ -10,12 +11,16 @@ enum { QUANTITY_SIZE = 32 }; /* room for any of these texts */
  * field: 40.9 GB/s; any other unit is printed as it is. Values that are not finite become "-". */
 void quantity_print(char text[QUANTITY_SIZE], double value, const char *unit);
 
-/* A time and a size, as arguments of printf(): quantity_time(1.42e6).text is "1.42 ms". */
+/* The same, and a time, a size, a count and a share, as arguments of a call:
+ * quantity_time(1.42e6).text is "1.42 ms", quantity_share(0.125).text "12.5%". */
 struct quantity_text {
     char text[QUANTITY_SIZE];
 };
+struct quantity_text quantity_of(double value, const char *unit);
 struct quantity_text quantity_time(double ns);
 struct quantity_text quantity_bytes(double bytes);
+struct quantity_text quantity_count(int64_t count);
+struct quantity_text quantity_share(double share);
 
 /* A wait: "41 s", "3 min 05 s", "2 h 10 min". */
 void quantity_duration(char text[QUANTITY_SIZE], double seconds);

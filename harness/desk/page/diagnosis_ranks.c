@@ -50,26 +50,17 @@ static void add_rank(struct page_rows *rows, const struct diagnosis *diagnosis, 
 {
     const struct rank_figures *figures = &diagnosis->together->figures[which];
     const struct finding *finding = diagnosis_rank_finding(diagnosis, which);
-    struct quantity_text step = quantity_time(figures->step_ns),
-                         compute = quantity_time(figures->compute_ns),
-                         communication = quantity_time(figures->communication_ns),
-                         exposed = quantity_time(figures->exposed_ns),
-                         waits = quantity_time(figures->waits_ns),
-                         loading = quantity_time(figures->part_ns[STEP_DATA_LOADING]);
     enum ink inks[ARRAY_SIZE(columns)] = { INK_PLAIN };
-    char rank[24], busy[24];
-    const char *const cells[] = {
-        rank,         step.text,          busy,
-        compute.text, communication.text, exposed.text,
-        waits.text,   loading.text,       finding != NULL ? finding->id : "-"
-    };
 
-    snprintf(rank, sizeof rank, "%lld", rank_of(diagnosis, which));
-    snprintf(busy, sizeof busy, "%.1f%%", 100 * figures->busy_share);
     if (slow_rank_matters(&diagnosis->together->slow) &&
         rank_is_slow(&diagnosis->together->slow, figures))
         inks[0] = INK_BAD;
-    page_rows_add(rows, cells, inks);
+    PAGE_ROW(rows, inks, quantity_count(rank_of(diagnosis, which)).text,
+             quantity_time(figures->step_ns).text, cell("%.1f%%", 100 * figures->busy_share).text,
+             quantity_time(figures->compute_ns).text, quantity_time(figures->communication_ns).text,
+             quantity_time(figures->exposed_ns).text, quantity_time(figures->waits_ns).text,
+             quantity_time(figures->part_ns[STEP_DATA_LOADING]).text,
+             finding != NULL ? finding->id : "-");
 }
 
 /* --- The slow rank --- */

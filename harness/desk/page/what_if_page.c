@@ -47,15 +47,12 @@ static void draw(char bar[BAR_SIZE], const struct what_if_row *row, double all_n
 static void add_row(struct page_rows *rows, const struct what_if *what_if,
                     const struct what_if_row *row, const char *name, bool host_alone)
 {
-    struct quantity_text step = quantity_time(row->step_ns);
     char gain[QUANTITY_SIZE] = "", bar[BAR_SIZE];
-    const char *const cells[] = { name, step.text, gain, bar };
-    enum ink inks[ARRAY_SIZE(columns)] = { INK_PLAIN };
 
     if (row->causes != 0)
         quantity_factor(gain, what_if->recorded.step_ns / row->step_ns);
     draw(bar, row, what_if->recorded.step_ns, host_alone);
-    page_rows_add(rows, cells, inks);
+    PAGE_ROW(rows, NULL, name, quantity_time(row->step_ns).text, gain, bar);
 }
 
 void what_if_page(const struct page *page, const struct diagnosis *diagnosis, int which)

@@ -2,23 +2,32 @@
  * rules find, and how its arrays begin. */
 #include "harness/lab/kernel/kernel_output.h"
 
+#include "harness/base/figures/quantity.h"
 #include "harness/base/words/text.h"
 #include "harness/text/page_rows.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { CELL = 48, LINES_SHOWN = 24 };
+enum { LINES_SHOWN = 24 };
 
 /* Cells of tables. */
-static void integer(char cell[CELL], uint64_t number)
+static struct cell integer(uint64_t number)
 {
-    snprintf(cell, CELL, "%llu", (unsigned long long)number);
+    return cell("%llu", (unsigned long long)number);
 }
 
-static void figure(char cell[CELL], double number)
+static struct cell figure(double number)
 {
-    snprintf(cell, CELL, "%.4g", number);
+    return cell("%.4g", number);
+}
+
+/* "-" if there is no access of that kind. */
+static struct cell accesses_cell(const struct simt_accesses *of)
+{
+    return of->requests == 0 ? cell("-")
+                             : cell("%.3g of %.3g", simt_ratio(of->touched, of->requests),
+                                    simt_ratio(of->wanted, of->requests));
 }
 
 /* --- The machine's own finding --- */
@@ -37,17 +46,11 @@ static void print_wrong(const struct page *page, const struct simt_finding *find
 static void add_accesses(struct page_rows *rows, const char *name, const char *unit,
                          const struct simt_accesses *of)
 {
-    char requests[CELL], bytes[CELL], each[CELL], touched[CELL], wanted[CELL];
-    const char *const cells[] = { name, requests, bytes, each, touched, wanted, unit };
-
-    if (of->requests == 0)
-        return;
-    integer(requests, of->requests);
-    integer(bytes, of->bytes);
-    figure(each, simt_ratio(of->bytes, of->lanes));
-    figure(touched, simt_ratio(of->touched, of->requests));
-    figure(wanted, simt_ratio(of->wanted, of->requests));
-    page_rows_add(rows, cells, NULL);
+    if (of->requests > 0)
+        PAGE_ROW(rows, NULL, name, integer(of->requests).text, integer(of->bytes).text,
+                 figure(simt_ratio(of->bytes, of->lanes)).text,
+                 figure(simt_ratio(of->touched, of->requests)).text,
+                 figure(simt_ratio(of->wanted, of->requests)).text, unit);
 }
 
 static void print_accesses(const struct page *page, const struct simt_counts *counts)
@@ -119,33 +122,20 @@ static void source_line(char *text, size_t size, const char *source, int number)
     }
 }
 
-/* "-" if the line has no access of that kind. */
 static void add_line(struct page_rows *rows, const struct simt_line *line, const char *source)
 {
-    char place[80], instructions[CELL], lanes[CELL], sectors[CELL], passes[CELL], local[CELL],
-        text[200];
-    const char *const cells[] = { place, instructions, lanes, sectors, passes, local, text };
+    char text[200];
     const struct simt_counts *counts = &line->counts;
     struct simt_accesses global = simt_accesses_sum(counts->global),
                          shared = simt_accesses_sum(counts->shared),
                          spilled = simt_accesses_sum(counts->local);
 
-    snprintf(place, sizeof place, "%.60s:%d", line->file, line->line);
-    integer(instructions, counts->instructions);
-    figure(lanes, simt_ratio(counts->lanes, counts->instructions));
-    snprintf(sectors, CELL, "%s", "-");
-    snprintf(passes, CELL, "%s", "-");
-    snprintf(local, CELL, "%s", "-");
-    if (global.requests > 0)
-        snprintf(sectors, CELL, "%.3g of %.3g", simt_ratio(global.touched, global.requests),
-                 simt_ratio(global.wanted, global.requests));
-    if (shared.requests > 0)
-        snprintf(passes, CELL, "%.3g of %.3g", simt_ratio(shared.touched, shared.requests),
-                 simt_ratio(shared.wanted, shared.requests));
-    if (spilled.requests > 0)
-        integer(local, spilled.requests);
     source_line(text, sizeof text, source, line->line);
-    page_rows_add(rows, cells, NULL);
+    PAGE_ROW(rows, NULL, cell("%.60s:%d", line->file, line->line).text,
+             integer(counts->instructions).text,
+             figure(simt_ratio(counts->lanes, counts->instructions)).text,
+             accesses_cell(&global).text, accesses_cell(&shared).text,
+             spilled.requests > 0 ? integer(spilled.requests).text : "-", text);
 }
 
 static void print_lines(const struct page *page, const struct kernel_output *output)
@@ -210,17 +200,15 @@ static void print_arrays(const struct page *page, const struct kernel_output *ou
     for (int i = 0; i < outcome->array_count; i++) {
         const struct kernel_argument *argument = &output->facts.run->arguments[i];
         const struct kernel_array *array = &outcome->arrays[i];
-        char number[CELL], type[CELL], read[CELL], written[CELL], begins[200];
-        const char *const cells[] = { number, type, read, written, begins };
+        char begins[200];
         if (argument->count == 0)
             continue;
-        integer(number, (uint64_t)i + 1);
-        snprintf(type, CELL, "%s[%lld]", kernel_type_name(argument->type),
-                 (long long)argument->count);
-        integer(read, array->footprint.read);
-        integer(written, array->footprint.written + 4 * array->footprint.atomic_words);
         first_elements(begins, sizeof begins, argument, array, output->elements);
-        page_rows_add(rows, cells, NULL);
+        PAGE_ROW(
+            rows, NULL, quantity_count(i + 1).text,
+            cell("%s[%lld]", kernel_type_name(argument->type), (long long)argument->count).text,
+            integer(array->footprint.read).text,
+            integer(array->footprint.written + 4 * array->footprint.atomic_words).text, begins);
     }
     page_rows_print(page, rows);
 }

@@ -18,7 +18,7 @@
 enum { ROWS_USUAL = 8 };
 
 /* Prefixes that C++ names repeat in every row tell rows apart no better. */
-void cell_name(char text[NAME_SIZE], const char *name)
+const char *cell_name(char text[NAME_SIZE], const char *name)
 {
     static const char *const noise[] = { "void ", "(anonymous namespace)::", "at::native::",
                                          "cutlass::Kernel2<", "cutlass::Kernel<" };
@@ -34,19 +34,7 @@ void cell_name(char text[NAME_SIZE], const char *name)
         name += skipped;
     }
     text[length] = '\0';
-}
-
-void cell_percent(char text[CELL_SIZE], double share)
-{
-    if (isfinite(share))
-        snprintf(text, CELL_SIZE, "%.1f%%", 100 * share);
-    else
-        snprintf(text, CELL_SIZE, "-");
-}
-
-void cell_count(char text[CELL_SIZE], int64_t count)
-{
-    snprintf(text, CELL_SIZE, "%lld", (long long)count);
+    return text;
 }
 
 void cell_stamp(char text[CELL_SIZE], int64_t ns)
@@ -85,16 +73,11 @@ static void print_kinds(const struct page *page, const struct mix *mix)
 {
     struct page_rows *rows = page_rows_open(kind_columns, ARRAY_SIZE(kind_columns));
 
-    for (int kind = 0; kind < MIX_COUNT; kind++) {
-        struct quantity_text total = quantity_time((double)mix->ns[kind]);
-        char share[CELL_SIZE], calls[CELL_SIZE];
-        const char *const cells[] = { share, total.text, calls, mix_name(kind) };
-        if (mix->count[kind] == 0)
-            continue;
-        cell_percent(share, (double)mix->ns[kind] / (double)mix->all_ns);
-        cell_count(calls, mix->count[kind]);
-        page_rows_add(rows, cells, NULL);
-    }
+    for (int kind = 0; kind < MIX_COUNT; kind++)
+        if (mix->count[kind] > 0)
+            PAGE_ROW(rows, NULL, quantity_share((double)mix->ns[kind] / (double)mix->all_ns).text,
+                     quantity_time((double)mix->ns[kind]).text,
+                     quantity_count(mix->count[kind]).text, mix_name(kind));
     page_rows_print(page, rows);
 }
 
@@ -107,14 +90,9 @@ static void print_groups(const struct page *page, const struct mix *mix)
     struct page_rows *rows = page_rows_open(group_columns, ARRAY_SIZE(group_columns));
 
     fputc('\n', page->console.stream);
-    for (int i = 0; i < MIX_GROUP_COUNT; i++) {
-        enum mix_group group = (enum mix_group)i;
-        char here[CELL_SIZE], usual[CELL_SIZE];
-        const char *const cells[] = { here, usual, mix_group_name(group) };
-        cell_percent(here, mix_share(mix, group));
-        cell_percent(usual, mix_usual[group]);
-        page_rows_add(rows, cells, NULL);
-    }
+    for (int i = 0; i < MIX_GROUP_COUNT; i++)
+        PAGE_ROW(rows, NULL, quantity_share(mix_share(mix, (enum mix_group)i)).text,
+                 quantity_share(mix_usual[i]).text, mix_group_name((enum mix_group)i));
     page_rows_print(page, rows);
     page_paragraph(page, INK_DIM, "Usual: %s.", mix_source);
 }
@@ -143,21 +121,18 @@ static const struct column kernel_columns[] = {
 static void add_kernel(struct page_rows *rows, const struct trace_file *trace,
                        const struct kernel_row *row, double all_ns)
 {
-    struct quantity_text total = quantity_time((double)row->total_ns),
-                         mean = quantity_time((double)row->total_ns / (double)row->count),
-                         longest = quantity_time((double)row->max_ns);
-    char share[CELL_SIZE], calls[CELL_SIZE], occupancy[CELL_SIZE] = "-", blocks[QUANTITY_SIZE],
-                                             name[NAME_SIZE];
-    const char *const cells[] = { share, total.text, mean.text, longest.text,
-                                  calls, occupancy,  blocks,    name };
+    bool occupied = has_occupancy(trace);
+    char name[NAME_SIZE];
 
-    cell_percent(share, (double)row->total_ns / all_ns);
-    cell_count(calls, row->count);
-    if (isfinite(row->occupancy_percent) && has_occupancy(trace))
-        snprintf(occupancy, sizeof occupancy, "%.0f%%", row->occupancy_percent);
-    quantity_print(blocks, has_occupancy(trace) ? row->blocks_per_sm : NAN, "");
-    cell_name(name, trace_file_name(trace, row->name));
-    page_rows_add(rows, cells, NULL);
+    PAGE_ROW(rows, NULL, quantity_share((double)row->total_ns / all_ns).text,
+             quantity_time((double)row->total_ns).text,
+             quantity_time((double)row->total_ns / (double)row->count).text,
+             quantity_time((double)row->max_ns).text, quantity_count(row->count).text,
+             occupied && isfinite(row->occupancy_percent)
+                 ? cell("%.0f%%", row->occupancy_percent).text
+                 : "-",
+             quantity_of(occupied ? row->blocks_per_sm : NAN, "").text,
+             cell_name(name, trace_file_name(trace, row->name)));
 }
 
 static const struct column copy_columns[] = {
@@ -168,17 +143,15 @@ static const struct column copy_columns[] = {
 static void add_copy(struct page_rows *rows, const struct trace_file *trace,
                      const struct kernel_row *row, double all_ns)
 {
-    struct quantity_text total = quantity_time((double)row->total_ns),
-                         mean = quantity_time((double)row->total_ns / (double)row->count),
-                         bytes = quantity_bytes(row->bytes_ns > 0 ? (double)row->bytes : NAN);
-    char calls[CELL_SIZE], speed[QUANTITY_SIZE], name[NAME_SIZE];
-    const char *const cells[] = { total.text, mean.text, calls, bytes.text, speed, name };
+    double bytes = row->bytes_ns > 0 ? (double)row->bytes : NAN;
+    char name[NAME_SIZE];
 
     (void)all_ns; /* no column is a share */
-    cell_count(calls, row->count);
-    quantity_print(speed, row->bytes_ns > 0 ? (double)row->bytes / (double)row->bytes_ns : NAN, "");
-    cell_name(name, trace_file_name(trace, row->name));
-    page_rows_add(rows, cells, NULL);
+    PAGE_ROW(rows, NULL, quantity_time((double)row->total_ns).text,
+             quantity_time((double)row->total_ns / (double)row->count).text,
+             quantity_count(row->count).text, quantity_bytes(bytes).text,
+             quantity_of(bytes / (double)row->bytes_ns, "").text,
+             cell_name(name, trace_file_name(trace, row->name)));
 }
 
 /* A table of kernels, or one of all other work. */
@@ -230,19 +203,6 @@ static const struct column memory_columns[] = {
     { "category", PAGE_CUT, 0 },
 };
 
-static void add_category(struct page_rows *rows, const struct trace_file *trace,
-                         const struct memory_category *category, double peak)
-{
-    struct quantity_text at_peak = quantity_bytes((double)category->at_peak),
-                         own = quantity_bytes((double)category->peak);
-    char share[CELL_SIZE], name[NAME_SIZE];
-    const char *const cells[] = { at_peak.text, share, own.text, name };
-
-    cell_percent(share, peak > 0 ? (double)category->at_peak / peak : NAN);
-    cell_name(name, trace_file_name(trace, category->name));
-    page_rows_add(rows, cells, NULL);
-}
-
 /* "Memory of device 0: peak 5.2 MiB, 8.0 MiB reserved, of 16 GiB". */
 static void print_memory_heading(const struct page *page, const struct trace_file *trace,
                                  const struct memory_device *device)
@@ -269,16 +229,21 @@ static void print_memory(const struct page *page, const struct summary *summary,
                          const struct table_choice *choice)
 {
     const struct memory_curve *memory = &summary->memory;
+    char name[NAME_SIZE];
 
     for (int64_t i = 0; i < memory->device_count; i++) {
         const struct memory_device *device = &memory->devices[i];
+        double peak = device->peak > 0 ? (double)device->peak : NAN;
         struct page_rows *rows;
         print_memory_heading(page, summary->trace, device);
         if (used_categories(device) == 0)
             continue;
         rows = page_rows_open(memory_columns, ARRAY_SIZE(memory_columns));
         for (int64_t j = 0; j < table_rows(choice, used_categories(device)); j++)
-            add_category(rows, summary->trace, &device->categories[j], (double)device->peak);
+            PAGE_ROW(rows, NULL, quantity_bytes((double)device->categories[j].at_peak).text,
+                     quantity_share((double)device->categories[j].at_peak / peak).text,
+                     quantity_bytes((double)device->categories[j].peak).text,
+                     cell_name(name, trace_file_name(summary->trace, device->categories[j].name)));
         page_rows_print(page, rows);
     }
 }
@@ -306,31 +271,25 @@ static const struct column threshold_columns[] = {
 };
 
 /* Shares in percent; of a ratio, which may exceed 1, two decimals would be "131%" all the same. */
-static void put_share(char text[16], const char *sign, double share)
+static struct cell share_cell(const char *sign, double share)
 {
-    snprintf(text, 16, "%s%.*f%%", sign, share < 0.0995 ? 1 : 0, 100 * share);
+    return cell("%s%.*f%%", sign, share < 0.0995 ? 1 : 0, 100 * share);
 }
 
 static void add_threshold(struct page_rows *rows, const struct threshold *threshold)
 {
     const struct judged *judged = &threshold->judged;
     bool more_is_better = judged->good > judged->bad;
-    char here[16] = "-", good[16] = "-", bad[16] = "-";
-    enum ink inks[ARRAY_SIZE(threshold_columns)] = { INK_PLAIN };
-    const char *const cells[] = { threshold->id, judged->what != NULL ? judged->what : "-",
-                                  here,          good,
-                                  bad,           threshold->source };
+    const enum ink inks[ARRAY_SIZE(threshold_columns)] = { [2] = threshold->found ? INK_BAD
+                                                                                  : INK_PLAIN };
 
-    if (judged->what != NULL) {
-        put_share(here, "", judged->value);
-        put_share(good, more_is_better ? ">= " : "< ", judged->good);
-        put_share(bad, more_is_better ? "< " : ">= ", judged->bad);
-    } else if (threshold->found) {
-        snprintf(here, sizeof here, "found");
-    }
-    if (threshold->found)
-        inks[2] = INK_BAD;
-    page_rows_add(rows, cells, inks);
+    if (judged->what == NULL)
+        PAGE_ROW(rows, inks, threshold->id, "-", threshold->found ? "found" : "-", "-", "-",
+                 threshold->source);
+    else
+        PAGE_ROW(rows, inks, threshold->id, judged->what, share_cell("", judged->value).text,
+                 share_cell(more_is_better ? ">= " : "< ", judged->good).text,
+                 share_cell(more_is_better ? "< " : ">= ", judged->bad).text, threshold->source);
 }
 
 void diagnosis_thresholds(const struct page *page, const struct findings *findings)

@@ -29,11 +29,8 @@ void diagnosis_thresholds(const struct page *page, const struct findings *findin
 
 enum { NAME_SIZE = 4096, CELL_SIZE = 24 };
 
-/* A name without what C++ names repeat in every row. */
-void cell_name(char text[NAME_SIZE], const char *name);
-
-void cell_percent(char text[CELL_SIZE], double share); /* "12.5%"; "-" where it is not finite */
-void cell_count(char text[CELL_SIZE], int64_t count);
+/* A name without what C++ names repeat in every row, in `text`, which it returns. */
+const char *cell_name(char text[NAME_SIZE], const char *name);
 
 void cell_stamp(char text[CELL_SIZE], int64_t ns); /* "1500.250", in us as in a trace */
 

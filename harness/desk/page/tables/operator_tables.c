@@ -81,26 +81,20 @@ static void add_span(struct page_rows *rows, const struct trace_file *trace,
                      const struct span_row *row, const struct whole *whole)
 {
     bool device = whole->device_ns > 0;
-    double share = device ? (double)row->device_self_ns / whole->device_ns
-                          : (double)row->host_self_ns / whole->host_ns;
-    struct quantity_text self = quantity_time(device ? (double)row->device_self_ns : NAN),
-                         total = quantity_time(device ? (double)row->device_total_ns : NAN),
-                         host_self = quantity_time((double)row->host_self_ns),
-                         host_total = quantity_time((double)row->host_total_ns),
-                         host_memory = quantity_bytes(
-                             whole->host_memory ? (double)row->host_self_bytes : NAN),
-                         device_memory = quantity_bytes(
-                             whole->device_memory ? (double)row->device_self_bytes : NAN);
-    char percent[CELL_SIZE], calls[CELL_SIZE], flops[QUANTITY_SIZE], name[NAME_SIZE];
-    const char *const cells[] = { percent,         self.text, total.text,         host_self.text,
-                                  host_total.text, calls,     device_memory.text, host_memory.text,
-                                  flops,           name };
+    char name[NAME_SIZE];
 
-    cell_percent(percent, share);
-    cell_count(calls, row->count);
-    quantity_print(flops, row->flops > 0 ? (double)row->flops : NAN, "FLOP");
-    cell_name(name, trace_file_name(trace, row->name));
-    page_rows_add(rows, cells, NULL);
+    PAGE_ROW(rows, NULL,
+             quantity_share(device ? (double)row->device_self_ns / whole->device_ns
+                                   : (double)row->host_self_ns / whole->host_ns)
+                 .text,
+             quantity_time(device ? (double)row->device_self_ns : NAN).text,
+             quantity_time(device ? (double)row->device_total_ns : NAN).text,
+             quantity_time((double)row->host_self_ns).text,
+             quantity_time((double)row->host_total_ns).text, quantity_count(row->count).text,
+             quantity_bytes(whole->device_memory ? (double)row->device_self_bytes : NAN).text,
+             quantity_bytes(whole->host_memory ? (double)row->host_self_bytes : NAN).text,
+             quantity_of(row->flops > 0 ? (double)row->flops : NAN, "FLOP").text,
+             cell_name(name, trace_file_name(trace, row->name)));
 }
 
 static void print_spans(const struct page *page, const struct summary *summary, const char *what,
@@ -140,7 +134,7 @@ static void print_spans(const struct page *page, const struct summary *summary, 
 /* --- Kinds --- */
 
 /* "[[8,32],[96,32]]", with a blank after each comma as PyTorch has it. */
-static void cell_dims(char text[NAME_SIZE], const char *dims)
+static const char *cell_dims(char text[NAME_SIZE], const char *dims)
 {
     size_t length = 0;
 
@@ -150,27 +144,21 @@ static void cell_dims(char text[NAME_SIZE], const char *dims)
             text[length++] = ' ';
     }
     text[length] = '\0';
-    if (length == 0)
-        strcpy(text, "-");
+    return length > 0 ? text : "-";
 }
 
 /* The rate of work: as calls state it, over the time that it took. */
-static void cell_rate(char text[QUANTITY_SIZE], int64_t stated, double ns, const char *unit)
+static struct quantity_text rate_cell(int64_t stated, double ns, const char *unit)
 {
-    quantity_print(text, stated > 0 && ns > 0 ? 1e9 * (double)stated / ns : NAN, unit);
+    return quantity_of(stated > 0 && ns > 0 ? 1e9 * (double)stated / ns : NAN, unit);
 }
 
 /* "memory 82%", "cache" */
-static void cell_bound(char text[CELL_SIZE], const struct roofline *roofline)
+static struct cell bound_cell(const struct roofline *roofline)
 {
-    char share[CELL_SIZE];
-
-    cell_percent(share, roofline->share);
     if (!(roofline->share > 0))
-        snprintf(text, CELL_SIZE, "%s",
-                 roofline->bound == BOUND_CACHE ? bound_name(roofline->bound) : "-");
-    else
-        snprintf(text, CELL_SIZE, "%s %s", bound_name(roofline->bound), share);
+        return cell("%s", roofline->bound == BOUND_CACHE ? bound_name(roofline->bound) : "-");
+    return cell("%s %s", bound_name(roofline->bound), quantity_share(roofline->share).text);
 }
 
 static void print_kinds(const struct page *page, const struct summary *summary,
@@ -201,22 +189,17 @@ static void print_kinds(const struct page *page, const struct summary *summary,
     for (int64_t i = 0; i < shown; i++) {
         const struct operator_kind *kind = &kinds->rows[i];
         double ns = (double)(device ? kind->device_ns : kind->host_ns);
-        struct quantity_text total = quantity_time(ns),
-                             mean = quantity_time(ns / (double)(kind->count > 0 ? kind->count : 1));
         struct roofline roofline =
             roofline_of(&summary->trace->ceilings, kind->flops, kind->bytes, ns);
-        char share[CELL_SIZE], calls[CELL_SIZE], bound[CELL_SIZE], name[NAME_SIZE], dims[NAME_SIZE],
-            flops[QUANTITY_SIZE], bytes[QUANTITY_SIZE];
-        const char *const cells[] = { share, total.text, mean.text, calls, flops,
-                                      bytes, bound,      name,      dims };
-        cell_rate(flops, kind->flops, ns, "FLOP/s");
-        cell_rate(bytes, kind->bytes, ns, "B/s");
-        cell_bound(bound, &roofline);
-        cell_percent(share, ns / (device ? whole.device_ns : (double)kinds->host_ns));
-        cell_count(calls, kind->count);
-        cell_name(name, kind->name);
-        cell_dims(dims, trace_file_name(summary->trace, kind->dims));
-        page_rows_add(rows, cells, NULL);
+        char name[NAME_SIZE], dims[NAME_SIZE];
+        PAGE_ROW(rows, NULL,
+                 quantity_share(ns / (device ? whole.device_ns : (double)kinds->host_ns)).text,
+                 quantity_time(ns).text,
+                 quantity_time(ns / (double)(kind->count > 0 ? kind->count : 1)).text,
+                 quantity_count(kind->count).text, rate_cell(kind->flops, ns, "FLOP/s").text,
+                 rate_cell(kind->bytes, ns, "B/s").text, bound_cell(&roofline).text,
+                 cell_name(name, kind->name),
+                 cell_dims(dims, trace_file_name(summary->trace, kind->dims)));
     }
     page_rows_print(page, rows);
 }
