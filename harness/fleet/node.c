@@ -199,9 +199,11 @@ out:
 enum status node_read_text(struct node *node, struct intern *names, const char *path,
                            const char *text)
 {
-    cJSON *root = cJSON_Parse(text);
-    enum status status = read_doctor(node, names, path, root);
+    cJSON *root;
+    enum status status = json_parse(&root, text, NULL, false);
 
+    if (status == STATUS_OK)
+        status = read_doctor(node, names, path, root);
     cJSON_Delete(root);
     return status;
 }

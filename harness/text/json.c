@@ -2,6 +2,7 @@
 
 #include "harness/base/words/utf8.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -157,6 +158,17 @@ enum status json_to_stdout(const struct json *json, const cJSON *root)
     TRY(json_print(json, root, &text));
     fputs(text, stdout);
     free(text);
+
+    return STATUS_OK;
+}
+
+/* cJSON does not tell lack of memory from a text that is no JSON, but malloc() does. */
+enum status json_parse(cJSON **root, const char *text, const char **end, bool alone)
+{
+    errno = 0;
+    *root = cJSON_ParseWithOpts(text, end, alone);
+    if (*root == NULL && errno == ENOMEM)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory left to read JSON");
 
     return STATUS_OK;
 }

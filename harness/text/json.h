@@ -41,7 +41,11 @@ void json_unsigned(struct json *json, cJSON *to, const char *name, uint64_t valu
 void json_numbers(struct json *json, cJSON *to, const char *name, const double *values,
                   int64_t count, int digits);
 
-/* Reading: the text of member `name`; "" where there is none. */
+/* Reading a document: *root is NULL if the text is none, and *end, unless NULL, where it ends or
+ * stops to be one; with `alone` nothing may follow. OUT_OF_MEMORY: the text may well be one. */
+enum status json_parse(cJSON **root, const char *text, const char **end, bool alone);
+
+/* The text of member `name`; "" where there is none. */
 const char *json_text_of(const cJSON *object, const char *name);
 
 /* A member that is a number; NaN if there is none: one that is not finite was written as null. */

@@ -88,6 +88,11 @@ int page_rows_count(const struct page_rows *rows)
     return rows != NULL ? rows->count : 0;
 }
 
+bool page_rows_any(const struct page_rows *rows)
+{
+    return rows == NULL || rows->count > 0 || rows->is_short;
+}
+
 /* --- Columns --- */
 
 /* Whether a column says nothing. In Markdown a column of empty cells stays: the rows of several

@@ -27,6 +27,7 @@ struct cell {
 };
 struct cell cell(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int page_rows_count(const struct page_rows *rows);
+bool page_rows_any(const struct page_rows *rows); /* or some for which no memory was left */
 
 /* Settles the layout, once, when all rows are there; before the two below. */
 void page_rows_fit(const struct page *page, struct page_rows *rows);

@@ -12,6 +12,7 @@ the same name, then those of the folders above it, the quick ones first. The tab
 the exit code is 1 if more than one in ten was not found: such a mutant wants a test, or changes nothing."""
 
 import argparse
+import json
 import pathlib
 import random
 import re
@@ -27,6 +28,7 @@ LEFT_OUT = re.compile(r"/device/mpi/|/cuda/kernels/|/desk_main")
 # Dropped, these are seen by the sanitizers alone, or by nobody: a hint to the system, a message.
 UNSEEN = re.compile(r"free|close|release|destroy|unlock|lock|madvise|setvbuf|memset|print|puts|flush|cleanup|FAIL|assert|goto|break")
 MOST_FOUND_MISSING = 0.1
+LONG = 25  # seconds; what takes longer is not run
 
 # What stands in a line of code, and what takes its place.
 CHANGES = [
@@ -115,13 +117,16 @@ def tests_below(source, folder):
 class Bench:
     def __init__(self, folder, jobs):
         self.source, self.build, self.jobs = folder, folder / "build", jobs
+        listed = json.loads(run("ctest", "--test-dir", self.build, "--show-only=json-v1").stdout)["tests"]
+        self.long = [test["name"] for test in listed if any(
+            one["name"] == "COST" and float(one["value"] or 0) >= LONG for one in test.get("properties", []))]
 
     def ctest(self, folder, *chosen):
         """The first test that fails."""
         if folder.startswith("cli/"):  # these have one list, and are told by their folder
             names = {path.stem for path in (self.source / "tests" / folder).iterdir()}
             folder, chosen = "cli", (*chosen, *(() if "-R" in chosen else ("-R", f"^({'|'.join(sorted(names))})$")))
-        done = run("ctest", "--test-dir", self.build / "tests" / folder, *chosen, "--stop-on-failure", "--timeout", 300,
+        done = run("ctest", "--test-dir", self.build / "tests" / folder, *chosen, "-E", f"^({'|'.join(self.long)})$", "--stop-on-failure", "--timeout", 300,
                    "-j", self.jobs)
         failed = re.search(r"^\s*\d+ - (\w+) \((?!Skipped)", done.stdout, re.M)
         return failed and failed[1]

@@ -17,16 +17,20 @@ void stats_sort(double *values, int count)
     qsort(values, (size_t)count, sizeof *values, by_value);
 }
 
-/* A sorted copy for the caller to free. NULL when there is nothing to sort, a sample is NaN (which
- * has no place in an order) or memory is out: in each case the answer is NaN. */
-static double *sorted(const double *values, int count)
+/* NaN has no place in an order. */
+static bool have_order(const double *values, int count)
 {
-    double *copy;
-
     for (int i = 0; i < count; i++)
         if (isnan(values[i]))
-            return NULL;
-    copy = count > 0 ? malloc((size_t)count * sizeof *copy) : NULL;
+            return false;
+    return count > 0;
+}
+
+/* A sorted copy for the caller to free. NULL: no memory is left, and at_rank() does without. */
+static double *sorted(const double *values, int count)
+{
+    double *copy = malloc((size_t)count * sizeof *copy);
+
     if (copy != NULL) {
         memcpy(copy, values, (size_t)count * sizeof *copy);
         stats_sort(copy, count);
@@ -34,21 +38,40 @@ static double *sorted(const double *values, int count)
     return copy;
 }
 
-double stats_sorted_percentile(const double *ascending, int count, double percent)
+/* The value that so many are below; `order` has the values sorted, or is NULL. */
+static double at_rank(const double *values, const double *order, int count, int rank)
 {
-    double place = percent / 100 * (count - 1), share;
+    for (int i = 0; order == NULL && i < count; i++) {
+        int below = 0, equal = 0;
+        for (int j = 0; j < count; j++) {
+            below += values[j] < values[i];
+            equal += values[j] == values[i];
+        }
+        if (below <= rank && rank < below + equal)
+            return values[i];
+    }
+    return order[rank];
+}
+
+static double percentile(const double *values, const double *order, int count, double percent)
+{
+    double place = percent / 100 * (count - 1), share, low, high;
     int below = (int)place;
 
-    for (int i = 0; i < count; i++)
-        if (isnan(ascending[i]))
-            return NAN;
-    if (count == 0 || !(place >= 0 && place <= count - 1))
+    if (!have_order(values, count) || !(place >= 0 && place <= count - 1))
         return NAN;
     share = place - below;
+    low = at_rank(values, order, count, below);
+    if (!(share > 0))
+        return low;
+    high = at_rank(values, order, count, below + 1);
     /* Two infinite neighbours have no difference to interpolate along. */
-    if (!(share > 0) || ascending[below] == ascending[below + 1])
-        return ascending[below];
-    return ascending[below] + (ascending[below + 1] - ascending[below]) * share;
+    return low == high ? low : low + (high - low) * share;
+}
+
+double stats_sorted_percentile(const double *ascending, int count, double percent)
+{
+    return percentile(ascending, ascending, count, percent);
 }
 
 double stats_sorted_median(const double *ascending, int count)
@@ -73,8 +96,8 @@ struct stats_bulk stats_bulk(double *values, int count)
 
 double stats_percentile(const double *values, int count, double percent)
 {
-    double *order = sorted(values, count);
-    double result = order != NULL ? stats_sorted_percentile(order, count, percent) : (double)NAN;
+    double *order = have_order(values, count) ? sorted(values, count) : NULL;
+    double result = percentile(values, order, count, percent);
 
     free(order);
     return result;
@@ -161,18 +184,19 @@ struct confidence_interval stats_looked_interval(const double *values, int count
                                                  int group)
 {
     struct confidence_interval interval = { NAN, NAN, 0 };
-    double *order = sorted(values, count);
+    double *order;
     int rank;
 
-    if (order == NULL)
+    if (!have_order(values, count))
         return interval;
+    order = sorted(values, count);
     rank = stats_looked_rank(count, first, group, &interval.coverage);
     if (rank == 0) {
         rank = 1;
         interval.coverage = 1 - 2 * binomial_half(count, 0);
     }
-    interval.low = order[rank - 1];
-    interval.high = order[count - rank];
+    interval.low = at_rank(values, order, count, rank - 1);
+    interval.high = at_rank(values, order, count, count - rank);
     free(order);
     return interval;
 }

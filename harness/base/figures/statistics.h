@@ -9,8 +9,8 @@
 
 #include <stdbool.h>
 
-/* Series need not be sorted and are left as they are. All are NaN for an empty series; median and
- * percentile also if memory is out, because they sort a copy. */
+/* Series need not be sorted and are left as they are. All are NaN for an empty series. Median and
+ * percentile sort a copy; if memory is out, they take longer. */
 double stats_median(const double *values, int count); /* even count: the mean of the middle two */
 double stats_mean(const double *values, int count);
 double stats_deviation(const double *values, int count); /* n - 1; NaN for one sample */

@@ -111,9 +111,13 @@ static enum status run_job(void *context, int *exit_code)
         TRY_OUT(job_racks_open(&judging.racks, command->racks));
     judging.by_rack = command->racks != NULL;
     TRY_OUT(trace_paths_make(&paths, flags->arguments, flags->argument_count, skip, &skipped));
-    for (int i = 0; i < paths.count; i++)
-        if (job_read(&judging.ranks, paths.items[i]) != STATUS_OK)
+    for (int i = 0; i < paths.count; i++) {
+        status = job_read(&judging.ranks, paths.items[i]);
+        if (status == STATUS_OUT_OF_MEMORY) /* nor is there any for the next */
+            goto out;
+        if (status != STATUS_OK)
             skip(&skipped);
+    }
     if (judging.ranks.count == 0)
         FAIL_OUT(STATUS_BAD_INPUT, "there is no digest that can be read");
     TRY_OUT(arena_run(judging.ranks.arena, judge_job, &judging));

@@ -43,13 +43,6 @@ static bool is_folder(const char *path)
 
 #define PICKLE ".pickle"
 
-/* Pickles hold anything: those that are snapshots count. */
-static bool is_wanted(const struct trace_paths *paths, const char *path)
-{
-    return is_regular_file(path) &&
-           (!ends_in(path, PICKLE) || (paths->takes_snapshots && snapshot_is(path)));
-}
-
 static int is_trace_name(const struct dirent *entry)
 {
     return entry->d_name[0] != '.' && strcmp(entry->d_name, RESULT) != 0 &&
@@ -89,6 +82,16 @@ static enum status join(char path[PATH_MAX], const char *folder, const char *nam
     return STATUS_OK;
 }
 
+/* Pickles hold anything: those that are snapshots count. */
+static enum status add_wanted(struct trace_paths *paths, const char *path)
+{
+    bool is_wanted = is_regular_file(path) && !ends_in(path, PICKLE);
+
+    if (paths->takes_snapshots && ends_in(path, PICKLE))
+        TRY(snapshot_is(&is_wanted, path));
+    return is_wanted ? add_path(paths, path) : STATUS_OK;
+}
+
 static enum status add_files(struct trace_paths *paths, const char *folder)
 {
     enum status status = STATUS_OK;
@@ -100,8 +103,7 @@ static enum status add_files(struct trace_paths *paths, const char *folder)
         FAIL_OUT(STATUS_BAD_INPUT, "the folder %s cannot be read: %s", folder, strerror(errno));
     for (int i = 0; i < count; i++) {
         TRY_OUT(join(path, folder, entries[i]->d_name));
-        if (is_wanted(paths, path))
-            TRY_OUT(add_path(paths, path));
+        TRY_OUT(add_wanted(paths, path));
     }
     formats_endings(endings, trace_formats);
     if (paths->count == before)
@@ -226,18 +228,25 @@ void stack_lines_release(struct stack_lines *lines)
 
 /* --- Snapshots --- */
 
-/* Only a regular file can be looked into before it is read. */
-bool snapshot_is(const char *path)
+/* Only a regular file can be looked into before it is read. If it cannot be read, whoever does so
+ * says why. */
+enum status snapshot_is(bool *is, const char *path)
 {
+    enum status status = STATUS_OK;
     struct read_ahead *text = NULL;
     const char *bytes;
     size_t count;
-    bool is = is_regular_file(path) && read_ahead_open(&text, path) == STATUS_OK &&
-              read_ahead_window(text, 0, &bytes, &count) == STATUS_OK &&
-              file_is_snapshot(bytes, count);
 
+    *is = false;
+    if (!is_regular_file(path))
+        return STATUS_OK;
+    TRY_OUT(read_ahead_open(&text, path));
+    TRY_OUT(read_ahead_window(text, 0, &bytes, &count));
+    *is = file_is_snapshot(bytes, count);
+
+out:
     read_ahead_close(text);
-    return is;
+    return status == STATUS_OUT_OF_MEMORY ? status : STATUS_OK;
 }
 
 enum status snapshots_take(struct snapshots *snapshots, struct trace_paths *paths)
@@ -245,11 +254,14 @@ enum status snapshots_take(struct snapshots *snapshots, struct trace_paths *path
     int kept = 0;
 
     TRY(rows_make(&snapshots->paths, paths->count));
-    for (int i = 0; i < paths->count; i++)
-        if (snapshot_is(paths->items[i]))
+    for (int i = 0; i < paths->count; i++) {
+        bool is_snapshot;
+        TRY(snapshot_is(&is_snapshot, paths->items[i]));
+        if (is_snapshot)
             snapshots->paths[snapshots->path_count++] = paths->items[i];
         else
             paths->items[kept++] = paths->items[i];
+    }
     paths->count = kept;
 
     return STATUS_OK;

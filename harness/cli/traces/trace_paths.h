@@ -50,7 +50,7 @@ void stack_lines_release(struct stack_lines *lines);
 /* --- Snapshots of PyTorch's memory among these files --- */
 
 /* Whether a file is one, by its first bytes; only a regular file can be. */
-bool snapshot_is(const char *path);
+enum status snapshot_is(bool *is, const char *path);
 
 struct snapshots {
     const char **paths;

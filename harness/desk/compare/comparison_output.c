@@ -186,7 +186,7 @@ static void print_rows(const struct page *page, const struct view *view)
         const enum ink inks[COLUMNS] = { [COLUMNS - 1] = verdict_inks[row->verdict] };
         page_rows_add(rows, cells, inks);
     }
-    if (page_rows_count(rows) > 0)
+    if (page_rows_any(rows))
         page_rows_print(page, rows);
     else
         page_rows_close(rows);

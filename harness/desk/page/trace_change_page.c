@@ -255,7 +255,7 @@ static void print_phases(const struct page *page, const struct trace_change *cha
         cell_relative(relative, ns[SIDE_BASE], ns[SIDE_NEW]);
         page_rows_add(rows, cells, NULL);
     }
-    if (page_rows_count(rows) == 0) {
+    if (!page_rows_any(rows)) {
         page_rows_close(rows);
         return;
     }

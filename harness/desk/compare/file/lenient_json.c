@@ -4,6 +4,7 @@
 
 #include "harness/base/words/json_words.h"
 #include "harness/desk/compare/file/other_tools.h"
+#include "harness/text/json.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -25,7 +26,7 @@ static enum status parse_text(cJSON **root, const char *path, char *text, size_t
 
     if (length > 0 && text[length - 1] != '\0') { /* JSON has no '\0' */
         json_words_blank(text, length);
-        *root = cJSON_ParseWithLengthOpts(text, length + 1, &end, 0);
+        TRY(json_parse(root, text, &end, false));
     }
     end = end != NULL ? end : text;
     if (*root != NULL)

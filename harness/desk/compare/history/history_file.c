@@ -107,8 +107,10 @@ static enum status parse_line(struct history_entry *entry, const char *line, siz
                               struct texts *texts, const char **why)
 {
     enum status status = STATUS_OK;
-    cJSON *object = strlen(line) == length ? cJSON_ParseWithOpts(line, NULL, 1) : NULL;
+    cJSON *object = NULL;
 
+    if (strlen(line) == length)
+        TRY(json_parse(&object, line, NULL, true));
     if (strncmp(line, "<<<<<<<", 7) == 0 || strncmp(line, "=======", 7) == 0 ||
         strncmp(line, ">>>>>>>", 7) == 0)
         *why = "left by a merge conflict";
@@ -411,7 +413,7 @@ static enum status mend_end(int descriptor, const char *path, char *text, size_t
 
     if (whole == *bytes)
         goto out;
-    object = cJSON_ParseWithOpts(text + whole, NULL, 1);
+    TRY_OUT(json_parse(&object, text + whole, NULL, true));
     if (object == NULL) {
         TRY_OUT(set_aside(descriptor, path, text + whole, *bytes - whole, whole, added));
         *bytes = whole;

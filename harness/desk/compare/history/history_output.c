@@ -128,7 +128,7 @@ static void print_changes(const struct page *page, const struct history *history
             continue;
         for (; state <= series->change_count; state++) add_change(rows, series, state);
     }
-    if (page_rows_count(rows) > 0) {
+    if (page_rows_any(rows)) {
         if (!is_check)
             page_heading(page, "Changes");
         page_rows_print(page, rows);
@@ -168,7 +168,11 @@ static void print_runs_needed(const struct page *page, const struct history *his
     char half[COMPARISON_CELL], most[COMPARISON_CELL], range[96] = "";
     int count = 0;
 
-    for (int i = 0; needed != NULL && i < history->count; i++)
+    if (needed == NULL) {
+        page_paragraph(page, INK_DOUBTFUL, "There is no memory left for the runs that it takes.");
+        return;
+    }
+    for (int i = 0; i < history->count; i++)
         if (history->series[i].runs_needed > 0)
             needed[count++] = history->series[i].runs_needed;
     if (count > 0) {

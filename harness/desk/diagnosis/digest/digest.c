@@ -6,6 +6,7 @@
 #include "harness/base/words/text.h"
 #include "harness/desk/diagnosis/digest/digest_members.h"
 #include "harness/desk/trace/trace_rows.h"
+#include "harness/text/json.h"
 
 #include <isa-l/igzip_lib.h>
 #include <stdlib.h>
@@ -86,7 +87,7 @@ static enum status parse(cJSON **root, const char *line)
 {
     const cJSON *schema;
 
-    *root = cJSON_Parse(line);
+    TRY(json_parse(root, line, NULL, false));
     if (*root == NULL)
         FAIL(STATUS_BAD_INPUT, "its digest is damaged: it is no JSON");
     schema = cJSON_GetObjectItemCaseSensitive(*root, SCHEMA_NAME);

@@ -401,8 +401,13 @@ void longest_gaps_print(const struct page *page, const struct summary *summary)
 {
     struct shown_gaps shown = { .summary = summary };
 
-    if (summary->timeline.work_count == 0 ||
-        arena_run(summary->arena, find_gaps, &shown) != STATUS_OK || shown.count == 0)
+    if (summary->timeline.work_count == 0)
+        return;
+    if (arena_run(summary->arena, find_gaps, &shown) != STATUS_OK) {
+        page_paragraph(page, INK_DOUBTFUL, "There is no memory left for the table of gaps.");
+        return;
+    }
+    if (shown.count == 0)
         return;
     page_heading(page, "Gaps: the longest times without device work");
     page_table(page, gap_columns, ARRAY_SIZE(gap_columns));
