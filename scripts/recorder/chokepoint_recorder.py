@@ -94,6 +94,8 @@ class Recorder:
         self.last_ns = None      # the last mark
         self.loading_ns = 0      # within fetches, since then
         self.before, self.after, self.recorded = [], [], {}  # StepTimes; those of the recording by part
+        self.cores = {}          # whether the threads had one when they wanted it, in the steps before
+        self.scheduled = None    # when those began
         self.finder = None       # waits for PyTorch's modules
         self.undo = []           # what gives the wrapped functions back
 
@@ -177,7 +179,11 @@ class Recorder:
         self.pending = False
         if self.phase in ("watching", "waiting"):
             self.phase = "waiting"
+            if self.scheduled is None and len(self.before) >= self.wait // 4:
+                self.scheduled = Scheduled()
             if len(self.before) >= self.wait:
+                if self.part == 0 and self.scheduled is not None:
+                    self.cores = self.scheduled.shares()
                 self.begin_part()
         elif self.phase == "recording":
             self.step_profiler()
@@ -207,6 +213,7 @@ class Recorder:
         if torch.autograd._profiler_enabled():
             return self.give_way()
         part = self.parts[self.part]
+        gc.collect()  # else what the profiler keeps makes Python look through all objects within a step
         self.profiler = profiler.profile(
             schedule=profiler.schedule(wait=0, warmup=part.warmup, active=part.steps, repeat=1), **part.options)
         self.profiled = 0
@@ -279,7 +286,8 @@ class Recorder:
             "steps": 1, "windows": len(times), "step_time_us": step,
             "traced_step_time_us": statistics.median(microseconds(traced)),
             "loading_share": loading_share(untraced), "traced_loading_share": loading_share(traced),
-            "tracing_spread": (max(times) - min(times)) / step}))
+            "mean_loading_share": sum(each.loading_ns for each in untraced) / sum(each.ns for each in untraced),
+            "tracing_spread": (max(times) - min(times)) / step, **self.cores}))
 
     def new_file(self, folder):
         """A new file's name for this process, within the folder of the recording."""
@@ -430,6 +438,32 @@ def quiet(module):
     finally:
         if said is not None:
             module._warn_once = said
+
+
+class Scheduled:
+    """How long each thread of this process had a core, and how long it waited for one, since it began: Linux says both in
+    nanoseconds (Documentation/scheduler/sched-stats.rst)."""
+
+    def __init__(self):
+        self.ns = time.perf_counter_ns()
+        self.thread = threading.get_native_id()
+        self.threads = {}
+        try:
+            for name in os.listdir("/proc/self/task"):
+                with open("/proc/self/task/%s/schedstat" % name) as file:
+                    self.threads[int(name)] = [int(word) for word in file.read().split()[:2]]
+        except (OSError, ValueError):
+            pass
+
+    def shares(self):
+        """From then on until now; empty if the system does not say."""
+        now = Scheduled()
+        both = [(now.threads[name], self.threads.get(name, [0, 0])) for name in now.threads]
+        had, waited = (sum(new[i] - old[i] for new, old in both) for i in (0, 1))
+        if self.thread not in now.threads or had <= 0 or now.ns <= self.ns:
+            return {}
+        of_loop = now.threads[self.thread][1] - self.threads.get(self.thread, [0, 0])[1]
+        return {"core_wait_share": min(1.0, of_loop / (now.ns - self.ns)), "got_core_share": had / (had + waited)}
 
 
 def microseconds(times):

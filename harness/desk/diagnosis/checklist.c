@@ -162,7 +162,7 @@ const struct checklist_question checklist_questions[CHECKLIST_COUNT] = {
                  "at what it waits for; only "
                  "if it is busy do faster kernels make the step shorter",
       .sources = NVIDIA ": math-limited or not; " BRRRR ": compute, bandwidth, overhead",
-      .findings = { "low_utilisation", "device_wait", "uneven_steps" },
+      .findings = { "low_utilisation", "device_wait", "uneven_steps", "lost_core" },
       .look = look_busy },
     { .id = "data",
       .text = "Is the next batch ready when the step begins?",

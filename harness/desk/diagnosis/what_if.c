@@ -72,6 +72,20 @@ static int order_of(const struct cause *cause)
     return cause->behind != NULL ? 2 : cause->least_step_ns > 0 ? 1 : 0;
 }
 
+/* A host alone has to run its operators, unless one of the causes makes fewer or shorter ones of
+ * them. */
+static double least_of_operators_ns(const struct causes *causes, unsigned set)
+{
+    const struct facts *facts = causes->facts;
+
+    if (!facts->summary->timeline.host_alone)
+        return 0;
+    for (int i = 0; i < causes->count; i++)
+        if ((set >> i & 1) != 0 && causes->items[i].rule->shortens_work)
+            return 0;
+    return facts_computing_share(facts) * facts->step_ns;
+}
+
 /* The traced step without a set of causes, a bit for each. */
 static double step_without(const struct causes *causes, unsigned set)
 {
@@ -89,7 +103,7 @@ static double step_without(const struct causes *causes, unsigned set)
     for (int i = 0; i < causes->count; i++)
         if (set >> i & 1)
             step_ns = fmin(step_ns, causes->facts->step_ns - causes->items[i].own_ns);
-    return step_ns;
+    return fmin(causes->facts->step_ns, fmax(step_ns, least_of_operators_ns(causes, set)));
 }
 
 /* --- Causes --- */

@@ -109,6 +109,14 @@ static void print_others(const struct page *page, const struct trace_file *trace
     int cores = trace->device_count > 0 ? trace->devices[0].host_cores : 0;
     char of_cores[24] = " cores";
 
+    if (trace->cost.core_wait_share > TRACE_CORE_WAIT_MOST) {
+        page_paragraph(page, INK_DOUBTFUL,
+                       "The loop's thread had no core for %.0f%% of a step, and all threads of the "
+                       "process had one for %.0f%% of the time that they wanted: times and gains "
+                       "may be those of a crowded machine.",
+                       100 * trace->cost.core_wait_share, 100 * trace->cost.got_core_share);
+        return;
+    }
     if (!trace_file_is_disturbed(trace))
         return;
     if (cores > 0)

@@ -177,5 +177,6 @@ bool trace_file_is_disturbed(const struct trace_file *trace)
 {
     int cores = trace->device_count > 0 ? trace->devices[0].host_cores : 0;
 
-    return trace->cost.other_cores > 0.1 * (cores > 0 ? cores : 1);
+    return trace->cost.other_cores > 0.1 * (cores > 0 ? cores : 1) ||
+           trace->cost.core_wait_share > TRACE_CORE_WAIT_MOST;
 }

@@ -103,9 +103,14 @@ struct trace_cost {
     int64_t steps, windows;
     double step_ns, traced_step_ns; /* 0: not measured */
     double loading_share,
-        traced_loading_share; /* of a step, within fetches of a DataLoader; 0: not measured */
-    double spread;            /* of the windows of a kind, over their median; NAN: unknown */
-    double other_cores;       /* that other programs used meanwhile, on average; NAN: unknown */
+        traced_loading_share;  /* of a step, within fetches of a DataLoader; 0: not measured */
+    double mean_loading_share; /* the same without a tracer, as a mean and no median */
+    /* The part of a step in which the loop's thread wanted a core and had none, without a tracer;
+     * and the part of the time that all threads of the process wanted in which they had one. 0:
+     * not measured. */
+    double core_wait_share, got_core_share;
+    double spread;      /* of the windows of a kind, over their median; NAN: unknown */
+    double other_cores; /* that other programs used meanwhile, on average; NAN: unknown */
 };
 
 /* The limits of the device that our own traces state (kineto.h); 0: not known. */
@@ -239,8 +244,10 @@ const struct event_device *trace_file_device(const struct trace_file *trace, int
  * the file does not say. */
 double trace_file_overhead(const struct trace_file *trace);
 
-/* Whether other programs used more than a tenth of the cores while the trace was recorded: what
- * host and device lost to each other then is not what they lose alone. */
+/* Whether other programs used more than a tenth of the cores while the trace was recorded, or the
+ * loop's thread waited for its core for as much of its time: what host and device lost to each
+ * other then is not what they lose alone. */
+#define TRACE_CORE_WAIT_MOST 0.1
 bool trace_file_is_disturbed(const struct trace_file *trace);
 
 /* Kernels, copies and memsets. */

@@ -212,6 +212,8 @@ static void loading_costs_what_it_takes_without_the_tracer(void **state)
         { TIMED("0.6", "0.4"), 88, 500,
           "loading is 60% of a step without the tracer, 40% with it" },
         { TIMED("0.78", "0.8"), 88, 390, NULL },
+        /* One long wait in the recording, and none before. */
+        { TIMED("0.08,\"mean_loading_share\":0.1", "0.08"), 88, 50, NULL },
         { TIMED("0", "0"), 88, (800 - 89.0) * 500 / (1000 - 99),
           "89 us of the loading is the tracer's" },
     };

@@ -175,6 +175,8 @@ static const struct {
     { "launch_bound", /* where most calls are long, launching is */
       FIELDS(.steps = 10, .launches = 50, .call = 400, .kernel = 5),
       FIELDS(.steps = 10, .launches = 50, .call = 400, .kernel = 450) },
+    { "lost_core", FIELDS(BUSY, .about = "\"chokepoint\":{\"core_wait_share\":0.4}"),
+      FIELDS(BUSY, .about = "\"chokepoint\":{\"core_wait_share\":0.05}") },
     { "uneven_steps", FIELDS(LONG_BUSY, .steps = 20, .slow_every = 4, .slow_kernel = 80),
       FIELDS(LONG_BUSY, .steps = 20, .slow_every = 4, .slow_kernel = 55) },
     { "uneven_steps", /* waits for data explain themselves; seven steps show little */

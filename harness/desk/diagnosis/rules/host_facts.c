@@ -139,9 +139,19 @@ static double typical_wait_ns(const struct facts *facts)
     return typical;
 }
 
+/* Steps that were only timed had no such wait: one in the recorded steps is a chance, or the
+ * recorder's own doing. */
+static bool is_even_untraced(const struct facts *facts)
+{
+    const struct trace_cost *cost = &facts->summary->trace->cost;
+
+    return cost->mean_loading_share > 0 &&
+           cost->mean_loading_share - cost->loading_share < RULE_SHARE_LEAST;
+}
+
 bool facts_loading_is_uneven(const struct facts *facts)
 {
-    return idle_is_uneven(facts) &&
+    return idle_is_uneven(facts) && !is_even_untraced(facts) &&
            (typical_wait_ns(facts) < RULE_SHARE_LEAST * facts->step_ns || few_wait_for_most(facts));
 }
 

@@ -306,7 +306,27 @@ static bool judge_host_work(struct finding *finding, const struct facts *facts)
                  quantity_time(work).text, step_text(facts).text,
                  quantity_time((double)facts->summary->host.pause_ns).text);
     name_work(finding, facts);
+    /* The host is not to blame for what the thread's waits for a core may explain. */
+    if (alone && work < 2 * facts->summary->trace->cost.core_wait_share * facts->step_ns)
+        finding->confidence = CONFIDENCE_LOW;
     return finding_replays(finding, facts, work);
+}
+
+/* --- Waits for a core --- */
+
+static bool judge_lost_core(struct finding *finding, const struct facts *facts)
+{
+    const struct trace_cost *cost = &facts->summary->trace->cost;
+
+    if (!(cost->core_wait_share > 0))
+        return false;
+    finding->confidence = CONFIDENCE_MEDIUM;
+    finding_says(finding,
+                 "the loop's thread wanted to run and had no core for %.0f%% of a step; all "
+                 "threads of the process had one for %.0f%% of the time that they wanted",
+                 100 * cost->core_wait_share, 100 * cost->got_core_share);
+    return finding_costs_from(finding, facts, cost->core_wait_share * facts->step_ns,
+                              TRACE_CORE_WAIT_MOST);
 }
 
 /* --- Steps of different lengths --- */
@@ -505,6 +525,22 @@ const struct rule rules_of_host[] = {
         .bottleneck = BOTTLENECK_NONE,
         .judge = judge_uneven_steps,
         .site = SITE_NONE, /* the reason is outside the program */
+    },
+    {
+        .id = "lost_core",
+        .title = "The program waits for a core",
+        .symptom = "the kernel's scheduler says that the loop's thread was ready to run and had no "
+                   "core (/proc/self/task/*/schedstat, which only the recorder reads)",
+        .meaning = "more threads want to run than there are cores: of other programs, or of this "
+                   "one; or a limit of a container holds them back",
+        .advice = "stop other programs, or record on a quieter machine; use no more threads than "
+                  "cores (OMP_NUM_THREADS, loader workers), and look at the limits of the "
+                  "container",
+        .cost = "the part of a step that the thread waited for a core, without a tracer",
+        .threshold = "a tenth of a step, as for other programs' cores",
+        .bottleneck = BOTTLENECK_UNCLEAR,
+        .judge = judge_lost_core,
+        .site = SITE_NONE, /* any line may lose its core */
     },
     { .id = NULL },
 };

@@ -111,12 +111,14 @@ static double lost_by_events(struct finding *finding, const struct facts *facts)
 static double lost_as_timed(struct finding *finding, const struct facts *facts)
 {
     const struct trace_cost *cost = &facts->summary->trace->cost;
+    double most_ns = facts->step_ns;
 
     if (fabs(cost->traced_loading_share - cost->loading_share) >= RULE_SHARE_LEAST)
         finding_says(finding, "; loading is %.0f%% of a step without the tracer, %.0f%% with it",
                      100 * cost->loading_share, 100 * cost->traced_loading_share);
-    return fmin(facts->step_ns,
-                lost_to_loading(facts) * cost->loading_share / cost->traced_loading_share);
+    if (cost->mean_loading_share > 0) /* else one long wait in the recording would set it */
+        most_ns *= cost->mean_loading_share;
+    return fmin(most_ns, lost_to_loading(facts) * cost->loading_share / cost->traced_loading_share);
 }
 
 /* In time of the traced step, as other rules have it. A host alone spends the tracer's time

@@ -75,6 +75,9 @@ static void take_ours(struct kineto_reader *reader, const char *bytes, size_t le
     event_parse_fraction(parser, bytes, length, "loading_share", &cost->loading_share);
     event_parse_fraction(parser, bytes, length, "traced_loading_share",
                          &cost->traced_loading_share);
+    event_parse_fraction(parser, bytes, length, "mean_loading_share", &cost->mean_loading_share);
+    event_parse_fraction(parser, bytes, length, "core_wait_share", &cost->core_wait_share);
+    event_parse_fraction(parser, bytes, length, "got_core_share", &cost->got_core_share);
     event_parse_fraction(parser, bytes, length, "tracing_spread", &cost->spread);
     event_parse_fraction(parser, bytes, length, "other_programs_cores", &cost->other_cores);
     event_parse_fraction(parser, bytes, length, "peak_flops_per_second",
