@@ -1,6 +1,6 @@
 """Recording from within a program: a notebook, or a script that says where its training is."""
 import html
-import importlib.util
+import importlib
 import json
 import os
 import sys
@@ -15,13 +15,13 @@ def _recorder() -> ModuleType:
     """The module that `chokepoint record` uses, in the program's folder."""
     folder = os.path.dirname(os.path.realpath(PROGRAM))
     for place in ("scripts", os.path.join("..", "share", "chokepoint")):
-        path = os.path.join(folder, place, "recorder", "chokepoint_recorder.py")
-        if os.path.exists(path):
-            spec = importlib.util.spec_from_file_location("chokepoint_recorder", path)
-            assert spec is not None and spec.loader is not None
-            module = importlib.util.module_from_spec(spec)
-            spec.loader.exec_module(module)
-            return module
+        path = os.path.join(folder, place, "recorder")
+        if os.path.exists(os.path.join(path, "chokepoint_recorder.py")):
+            sys.path.insert(0, path)
+            try:
+                return importlib.import_module("chokepoint_recorder")
+            finally:
+                sys.path.remove(path)
     raise Error(3, f"the recorder is not beside {PROGRAM}: install chokepoint again")
 
 

@@ -31,6 +31,8 @@ import time
 import types
 import weakref
 
+import chokepoint_stacks
+
 SCHEMA = 1
 OWN_KEY = "chokepoint"  # the member of a trace that states untraced times (harness/desk/read/kineto)
 AFTER_STEPS = 8         # timed again once all is recorded
@@ -48,6 +50,7 @@ class Part:
 
     def __init__(self, name, folder, warmup, steps, **options):
         self.name, self.folder, self.warmup, self.steps, self.options = name, folder, warmup, steps, options
+        self.is_sampled = False  # its stacks are looked at now and then
 
 
 def harmless(method):
@@ -63,8 +66,8 @@ def harmless(method):
 
 
 class Recorder:
-    """One per process. Its phase: "watching" (no step so far), "waiting" (steps are timed), "recording", "timing"
-    (steps are timed again), and then "done", "ended early", "own profiler" or "failed"."""
+    """One per process. Its phase: "watching" (no step so far), "waiting" (steps are timed), "recording",
+    "counting" (the calls of a step), "timing" (steps are timed again), and then "done", "ended early", "own profiler" or "failed"."""
 
     def __init__(self, folder, wait, steps, stack_steps, stop=False, by_forward=False):
         self.folder, self.wait, self.stop = os.path.abspath(folder), wait, stop
@@ -75,9 +78,13 @@ class Recorder:
         self.pid = os.getpid()
         self.phase, self.error = "watching", ""
         self.torch = None
-        self.thread = None       # of the first step; steps of others are not seen
+        self.thread = None       # the one that trains; PyTorch's profiler records no other
+        self.steps_elsewhere = 0  # of optimizers, in other threads
+        self.behind_queue = False  # another thread fetches for it
+        self.is_child = False    # forked
         self.part = 0            # the one that is recorded, or the next
         self.profiler, self.profiled = None, 0
+        self.counting = self.sampler = None  # of the calls that a step makes; of its stacks
         self.starting = False    # our own profiler begins
         self.files = []
         self.writing = None      # the trace that is being written
@@ -101,15 +108,27 @@ class Recorder:
 
     # --- Where a step begins ---
 
-    def is_ours(self):
-        """Steps of forked children and of other threads are not counted."""
+    def is_ours(self, steps=False):
+        """Whether this thread is the one that trains: the first that fetches, until an optimizer steps in another one. Then
+        the first only fetched, for a queue that the training reads."""
         if os.getpid() != self.pid or self.phase in ("own profiler", "failed"):
             return False
         if self.phase == "done" and not self.inference:
             return False
+        thread = threading.get_native_id()  # an ident comes again after its thread has ended
         if self.thread is None:
-            self.thread = threading.get_ident()
-        return self.thread == threading.get_ident()
+            self.thread = thread
+        if self.thread == thread:
+            return True
+        if not steps:
+            return False
+        if self.optimizer_steps > 0 or self.profiler is not None:
+            self.steps_elsewhere += 1
+            return False
+        self.start_over()
+        self.thread, self.fetches, self.fetches_at_all, self.pending = thread, 0, 0, False
+        self.behind_queue = True
+        return True
 
     def ends_step(self, optimizer):
         """Whether a step ends with this optimizer: the one that steps least often, and of equals the last."""
@@ -123,8 +142,10 @@ class Recorder:
     @harmless
     def stepped(self, optimizer):
         """An optimizer has stepped."""
-        if not self.is_ours():
+        if not self.is_ours(steps=True):
             return
+        if self.is_child and self.optimizer_steps == 0:
+            end_with_process(self)
         self.optimizer_steps += 1
         if self.inference:
             self.start_over()
@@ -187,6 +208,9 @@ class Recorder:
                 self.begin_part()
         elif self.phase == "recording":
             self.step_profiler()
+        elif self.phase == "counting":
+            self.choose_stacks()
+            self.begin_part()
         elif len(self.after) >= AFTER_STEPS or self.stop:
             self.phase = "done"
             if not self.inference:  # else a training may come
@@ -196,7 +220,7 @@ class Recorder:
             raise SystemExit(0)
 
     def take_time(self, now):
-        if self.last_ns is None:
+        if self.last_ns is None or self.phase == "counting":
             return
         if self.phase == "recording":
             times = self.recorded.setdefault(self.parts[self.part].name, [])
@@ -223,6 +247,8 @@ class Recorder:
                 self.profiler.start()
         finally:
             self.starting = False
+        if part.is_sampled:
+            self.sampler = chokepoint_stacks.Sampler()
         self.phase = "recording"
         self.torch = torch.__version__
         self.write_note()
@@ -242,10 +268,20 @@ class Recorder:
             return
         self.end_part()
         if self.part < len(self.parts):
-            self.begin_part()
+            self.phase, self.counting = "counting", chokepoint_stacks.CallCount()
         else:
             self.phase = "timing"
             self.write_note()
+
+    def choose_stacks(self):
+        """A step of many calls is sampled, for long enough to see what it does."""
+        part = self.parts[self.part]
+        if not self.counting.stop():
+            return
+        step_s = statistics.median(microseconds(self.untraced()) or [1e6]) / 1e6
+        del part.options["with_stack"]
+        part.is_sampled = True
+        part.steps = max(part.steps, min(int(chokepoint_stacks.SAMPLED_S / step_s), chokepoint_stacks.STEPS_MOST))
 
     def end_part(self):
         """Writes the trace. What the profiler keeps is freed here, and not by Python within a later step."""
@@ -253,6 +289,7 @@ class Recorder:
         self.part += 1
         if steps < part.steps:
             self.state_times(part)
+        sampler = self.sampler
         profiler = self.end_profiler()
         if steps > 0:
             name = self.new_file(part.folder)
@@ -260,6 +297,8 @@ class Recorder:
             profiler.export_chrome_trace(path)
             if steps < part.steps:
                 forget_step(path, profiler.step_num)
+            if sampler is not None:
+                chokepoint_stacks.add_to_trace(path, sampler)
             self.files.append({"file": name, "part": part.name, "steps": steps, "options": sorted(part.options)})
             self.writing = None
         del profiler
@@ -267,6 +306,9 @@ class Recorder:
 
     def end_profiler(self):
         profiler, self.profiler = self.profiler, None
+        if self.sampler is not None:
+            self.sampler.stop()
+            self.sampler = None
         profiler.stop()
         return profiler
 
@@ -342,14 +384,14 @@ class Recorder:
 
     def ended(self):
         """The program ends, by itself, by an exception, or by Ctrl-C: what was recorded is written, however short."""
-        if os.getpid() != self.pid:
+        if os.getpid() != self.pid or self.is_child and not (self.optimizer_steps or self.fetches_at_all or self.calls):
             return
         try:
             if self.profiler is not None:
                 self.end_part()
             if self.phase == "timing":
                 self.phase = "done"
-            elif self.phase in ("waiting", "recording") or self.phase == "watching" and "torch" in sys.modules:
+            elif self.phase in ("waiting", "recording", "counting") or self.phase == "watching" and "torch" in sys.modules:
                 self.phase = "ended early"
             self.write_note()
         except Exception as error:
@@ -373,6 +415,9 @@ class Recorder:
                 "a module with parameters was called, so no step is known" if self.by_forward else
                 "an optimizer stepped or a DataLoader was asked for a batch, so no step is known; if each call of "
                 "the model is one, --step=forward records it")
+        if self.steps_elsewhere > steps:
+            return ("the program's optimizers stepped %d times in one thread and %d times in others, and PyTorch's profiler "
+                    "records one thread: let one of them do all steps" % (self.optimizer_steps, self.steps_elsewhere))
         return "the program ended after %d steps, before the recording started: --wait=%d starts it earlier" % (
             steps, 2 if len(self.before) > 6 else 1)
 
@@ -407,10 +452,16 @@ class Recorder:
     # --- In a child ---
 
     def forked(self):
-        """Children record nothing. Once a profiler has run, a forked child that ends by exit() hangs in what
-        libkineto does at the end of a process; multiprocessing's children end by _exit(), so this child does, too,
-        with its exit code, and with what C has printed."""
+        """A child that trains is recorded if its parent has not stepped. Others record nothing. Once a profiler has run, a
+        forked child that ends by exit() hangs in what libkineto does at the end of a process; multiprocessing's children
+        end by _exit(), so this child does, too, with its exit code, and with what C has printed."""
         profiled = self.torch is not None
+        if not profiled and self.optimizer_steps == 0 and self.phase in ("watching", "waiting"):
+            self.start_over()
+            self.pid, self.is_child, self.thread = os.getpid(), True, None
+            self.fetches = self.fetches_at_all = self.calls = self.depth = 0
+            self.pending, self.scheduled = False, None
+            return
         self.phase, self.profiler = "done", None
         self.leave()
         if not profiled:
@@ -588,6 +639,36 @@ def with_marked_closure(args, kwargs):
     return (args[0], marked, *args[2:]), kwargs
 
 
+def wrap_queue(recorder):
+    """If another thread fetches, the training waits for a queue as if that were a loader."""
+    import queue
+
+    queue_get = queue.Queue.get
+
+    @functools.wraps(queue_get)
+    def get(self, *args, **kwargs):
+        if not recorder.behind_queue or recorder.thread != threading.get_native_id() or recorder.phase == "done":
+            return queue_get(self, *args, **kwargs)
+        recorder.fetching()
+        begin = time.perf_counter_ns()
+        try:
+            if recorder.profiler is None:
+                return queue_get(self, *args, **kwargs)
+            with sys.modules["torch.autograd.profiler"].record_function("enumerate(DataLoader)#Queue.get"):
+                return queue_get(self, *args, **kwargs)
+        finally:
+            recorder.fetched(time.perf_counter_ns() - begin)
+
+    replace(recorder, queue.Queue, "get", get)
+
+
+def end_with_process(recorder):
+    """A child of multiprocessing ends without what atexit knows, but calls this."""
+    from multiprocessing import util
+
+    util.Finalize(None, recorder.ended, exitpriority=0)
+
+
 def wrap_loader(recorder, module):
     iterator = module._BaseDataLoaderIter
     fetch = iterator.__next__
@@ -604,6 +685,7 @@ def wrap_loader(recorder, module):
             recorder.fetched(time.perf_counter_ns() - begin)
 
     replace(recorder, iterator, "__next__", __next__)
+    wrap_queue(recorder)
 
 
 def wrap_scaler(recorder, module):

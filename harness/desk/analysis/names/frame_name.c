@@ -30,6 +30,7 @@ static const char *const standard[] = {
     "bdb",
     "bisect",
     "chokepoint_recorder",
+    "chokepoint_stacks",
     "codecs",
     "collections",
     "concurrent",
