@@ -4,8 +4,11 @@
  * is held up shows that it did not wait. */
 #include "tests/fixtures/lab/cpu_device.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { LARGE = 5 * 1024 * 1024 + 123 }; /* many times the staging buffers, and odd */
 
@@ -121,6 +124,51 @@ static void copies_wait_as_cudas_do(void **state)
     OK(device_free(test->device, NULL, ALLOCATE_DIRECT, device));
 }
 
+struct later {
+    struct cpu_device_test *test;
+    atomic_bool opened;
+};
+
+/* The time is for a copy that does not wait to return too early; one that waits is in no hurry. */
+static void *open_later(void *context)
+{
+    struct later *later = context;
+
+    nanosleep(&(struct timespec){ .tv_nsec = 20000000 }, NULL);
+    atomic_store(&later->opened, true);
+    gate_open(later->test);
+    return NULL;
+}
+
+static void synchronous_copies_wait_for_what_their_stream_has_queued(void **state)
+{
+    static const struct {
+        enum copy_kind kind;
+        bool pinned;
+    } copies[] = { { COPY_HOST_TO_DEVICE, true },
+                   { COPY_HOST_TO_DEVICE, false },
+                   { COPY_DEVICE_TO_HOST, true },
+                   { COPY_DEVICE_TO_HOST, false } };
+    struct cpu_device_test *test = *state;
+    unsigned char *device = cpu_device_memory(test->device, 64), pageable[64] = { 0 }, *pinned;
+
+    OK(host_alloc(test->device, true, 64, (void **)&pinned));
+    for (size_t i = 0; i < ARRAY_SIZE(copies); i++) {
+        unsigned char *host = copies[i].pinned ? pinned : pageable;
+        bool out = copies[i].kind == COPY_HOST_TO_DEVICE;
+        struct later later = { test, false };
+        pthread_t thread;
+        gate_close(test, test->stream);
+        assert_int_equal(pthread_create(&thread, NULL, open_later, &later), 0);
+        OK(device_copy(test->stream, copies[i].kind, out ? device : host, out ? host : device, 64));
+        assert_true(atomic_load(&later.opened));
+        pthread_join(thread, NULL);
+        OK(stream_synchronize(test->stream));
+    }
+    OK(host_free(test->device, true, pinned));
+    OK(device_free(test->device, NULL, ALLOCATE_DIRECT, device));
+}
+
 static void a_pageable_source_is_free_again_at_the_return(void **state)
 {
     struct cpu_device_test *test = *state;
@@ -216,6 +264,7 @@ int main(void)
         cmocka_unit_test(every_way_of_copying_delivers_every_byte),
         cmocka_unit_test(bytes_are_counted_by_direction),
         cmocka_unit_test(copies_wait_as_cudas_do),
+        cmocka_unit_test(synchronous_copies_wait_for_what_their_stream_has_queued),
         cmocka_unit_test(a_pageable_source_is_free_again_at_the_return),
         cmocka_unit_test(a_pinned_source_is_read_when_its_turn_comes),
         cmocka_unit_test(staging_buffers_are_not_overwritten_early),

@@ -56,6 +56,22 @@ for x in DataLoader(range(40)):
         d.step()
     g.step()
 """
+# The scaler skips a step of the one that steps first.
+SKIPPED = HEAD + """
+g, d = torch.optim.SGD(), torch.optim.Adam()
+for i, x in enumerate(DataLoader(range(40))):
+    if i != 2: d.step()
+    g.step()
+"""
+# A thread beside steps an optimizer of its own, less often.
+BESIDE = HEAD + """
+import threading
+o, other = torch.optim.SGD(), torch.optim.Adam()
+for i, x in enumerate(DataLoader(range(160))):
+    o.zero_grad(); o.step()
+    if i % 4 == 3:
+        t = threading.Thread(target=other.step); t.start(); t.join()
+"""
 ACCUMULATION = HEAD + """
 o = torch.optim.SGD()
 for i, x in enumerate(DataLoader(range(160))):
@@ -189,6 +205,8 @@ def check_kinds(new):
             ("accumulation", ACCUMULATION, {"fetch": 4, "step": 1, "zero": 1}),
             ("gan 1", GAN.replace("K", "1"), {"fetch": 1, "step": 2}),
             ("gan 3", GAN.replace("K", "3"), {"fetch": 1, "step": 4}),
+            ("a skipped step", SKIPPED, {"fetch": 1, "step": 2}),
+            ("a thread beside", BESIDE, {"fetch": 1, "zero": 1}),
             ("closure", CLOSURE, {"fetch": 1, "step": 4}),
             ("inference", INFERENCE, {"fetch": 1, "step": 0}),
             ("thread", THREAD, {"fetch": 1, "step": 1}),

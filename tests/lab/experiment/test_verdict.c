@@ -169,6 +169,24 @@ static void outcomes_follow_the_interval(void **state)
     }
 }
 
+static void what_must_be_exact_may_not_vary_on_either_side(void **state)
+{
+    for (int v = 0; v < VARIANT_COUNT; v++) {
+        struct setting setting;
+        begin(&setting, PAIRS);
+        setting.scenario.expect[0] =
+            (struct expectation){ METRIC_ACTIVATION_PEAK, SHRINKS, .at_least = 3, .exact = true };
+        set(&setting, VARIANT_BEFORE, METRIC_ACTIVATION_PEAK, 1000,
+            v == VARIANT_BEFORE ? quiet : NULL);
+        set(&setting, VARIANT_AFTER, METRIC_ACTIVATION_PEAK, 100,
+            v == VARIANT_AFTER ? quiet : NULL);
+        assert_int_equal(give(&setting), VERDICT_NOT_REPRODUCED);
+        assert_non_null(strstr(setting.result.reason, v == VARIANT_BEFORE
+                                                          ? "before varies from 980 to 1500"
+                                                          : "after varies from 98 to 150"));
+    }
+}
+
 static void a_cost_fails_only_above_its_bound(void **state)
 {
     static const struct {
@@ -489,6 +507,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(effects_are_medians_of_paired_factors),
         cmocka_unit_test(outcomes_follow_the_interval),
+        cmocka_unit_test(what_must_be_exact_may_not_vary_on_either_side),
         cmocka_unit_test(a_cost_fails_only_above_its_bound),
         cmocka_unit_test(a_step_time_that_only_has_to_change_is_judged),
         cmocka_unit_test(a_cost_alone_reproduces_nothing),
