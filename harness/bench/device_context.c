@@ -72,8 +72,7 @@ static void add_gpu(struct json *json, cJSON *context, const struct device_healt
 void device_context(struct json *json, cJSON *context, const struct device_properties *device,
                     const struct device_health *health)
 {
-    json_text(json, context, "device", device->kind);
-    json_text(json, context, "device_name", device->name);
+    JSON_ADD(json, context, KEY("device", device->kind), KEY("device_name", device->name));
     if (!device->is_gpu && device_fallback()[0] != '\0')
         json_text(json, context, "device_fallback", device_fallback());
     json_text(json, context, "device_isa", device->isa);

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SCHEMA = 1, TEXT_SIZE = 2000, NAMED_MOST = 8, CELL_SIZE = 48 };
+enum { SCHEMA = 1, TEXT_SIZE = 2000, NAMED_MOST = 8 };
 
 /* --- Words --- */
 
@@ -39,10 +39,9 @@ static const struct fleet_figure *figure_of(const struct fleet_kind *kind,
 }
 
 /* "17% slower", as rates and times have it. */
-static void print_off(char text[CELL_SIZE], const struct fleet_outlier *outlier, const char *unit)
+static struct cell off_cell(const struct fleet_outlier *outlier, const char *unit)
 {
-    snprintf(text, CELL_SIZE, "%.0f%% %s", 100 * outlier->off,
-             figure_is_time(unit) ? "longer" : "less");
+    return cell("%.0f%% %s", 100 * outlier->off, figure_is_time(unit) ? "longer" : "less");
 }
 
 /* --- The page --- */
@@ -63,26 +62,16 @@ static void print_outliers(const struct page *page, const struct fleet *fleet,
     for (int i = 0; i < kind->outlier_count; i++) {
         const struct fleet_outlier *outlier = &kind->outliers[i];
         const struct fleet_figure *figure = figure_of(kind, outlier);
-        char value[QUANTITY_SIZE], median[QUANTITY_SIZE], off[CELL_SIZE], deviations[CELL_SIZE];
-        const char *const cells[] = { fleet->nodes[outlier->node].label,
-                                      intern_text(fleet->names, figure->name),
-                                      value,
-                                      median,
-                                      off,
-                                      deviations,
-                                      outlier->doubtful ? "measure again" : "" };
+        const char *unit = unit_of(fleet, figure);
         const enum ink inks[] = {
             [4] = outlier->doubtful ? INK_DOUBTFUL : INK_BAD, [6] = INK_DOUBTFUL
         };
 
-        figure_print(value, outlier->value, unit_of(fleet, figure));
-        figure_print(median, figure->median, unit_of(fleet, figure));
-        print_off(off, outlier, unit_of(fleet, figure));
-        if (isfinite(outlier->deviations))
-            snprintf(deviations, sizeof deviations, "%.1fx", outlier->deviations);
-        else
-            strcpy(deviations, "-");
-        page_rows_add(rows, cells, inks);
+        PAGE_ROW(rows, inks, fleet->nodes[outlier->node].label,
+                 intern_text(fleet->names, figure->name), figure_text(outlier->value, unit).text,
+                 figure_text(figure->median, unit).text, off_cell(outlier, unit).text,
+                 isfinite(outlier->deviations) ? cell("%.1fx", outlier->deviations).text : "-",
+                 outlier->doubtful ? "measure again" : "");
     }
     page_rows_print(page, rows);
 }
@@ -101,19 +90,16 @@ static void print_statuses(const struct page *page, const struct fleet *fleet,
     rows = page_rows_open(columns, ARRAY_SIZE(columns));
     for (int i = 0; i < kind->status_count; i++) {
         const struct fleet_value *row = &kind->statuses[i];
-        char count[CELL_SIZE], nodes[TEXT_SIZE];
+        char nodes[TEXT_SIZE] = "all";
         const char *judged = intern_text(fleet->names, row->value);
-        const char *const cells[] = { intern_text(fleet->names, row->name), judged, count, nodes };
         const enum ink inks[] = {
             [1] = strcmp(judged, "fail") == 0 ? INK_BAD : INK_DOUBTFUL, [3] = INK_PLAIN
         };
 
-        snprintf(count, sizeof count, "%d", row->count);
-        if (row->count == kind->count && kind->count > 1)
-            strcpy(nodes, "all");
-        else
+        if (row->count != kind->count || kind->count <= 1)
             print_nodes(nodes, sizeof nodes, fleet, row->nodes, row->count);
-        page_rows_add(rows, cells, inks);
+        PAGE_ROW(rows, inks, intern_text(fleet->names, row->name), judged,
+                 quantity_count(row->count).text, nodes);
     }
     page_rows_print(page, rows);
 }
@@ -134,16 +120,12 @@ static void print_settings(const struct page *page, const struct fleet *fleet,
     for (int i = 0; i < kind->value_count; i++) {
         const struct fleet_value *value = &kind->values[i];
         bool commonest = i == 0 || value->name != value[-1].name;
-        char count[CELL_SIZE], nodes[TEXT_SIZE];
-        const char *const cells[] = { commonest ? intern_text(fleet->names, value->name) : "",
-                                      intern_text(fleet->names, value->value), count, nodes };
+        char nodes[TEXT_SIZE] = "the others";
 
-        snprintf(count, sizeof count, "%d", value->count);
-        if (commonest && 2 * value->count > kind->count)
-            strcpy(nodes, "the others");
-        else
+        if (!commonest || 2 * value->count <= kind->count)
             print_nodes(nodes, sizeof nodes, fleet, value->nodes, value->count);
-        page_rows_add(rows, cells, NULL);
+        PAGE_ROW(rows, NULL, commonest ? intern_text(fleet->names, value->name) : "",
+                 intern_text(fleet->names, value->value), quantity_count(value->count).text, nodes);
     }
     page_rows_print(page, rows);
 }
@@ -168,29 +150,16 @@ static void print_figures(const struct page *page, const struct fleet *fleet,
     rows = page_rows_open(columns, ARRAY_SIZE(columns));
     for (int i = 0; i < kind->figure_count; i++) {
         const struct fleet_figure *figure = &kind->figures[i];
-        char median[QUANTITY_SIZE], low[QUANTITY_SIZE], high[QUANTITY_SIZE], noise[CELL_SIZE] = "-",
-                                                                             shows[CELL_SIZE] = "-";
-        const char *const cells[] = { intern_text(fleet->names, figure->name),
-                                      median,
-                                      noise,
-                                      shows,
-                                      low,
-                                      high,
-                                      kind->count > 1 ? fleet->nodes[figure->worst].label : "" };
+        const char *unit = unit_of(fleet, figure);
+        bool several = kind->count > 1;
 
-        figure_print(median, figure->median, unit_of(fleet, figure));
-        if (kind->count > 1) {
-            figure_print(low, figure->low, unit_of(fleet, figure));
-            figure_print(high, figure->high, unit_of(fleet, figure));
-        } else {
-            strcpy(low, "-");
-            strcpy(high, "-");
-        }
-        if (isfinite(figure->noise))
-            snprintf(noise, sizeof noise, "%.1f%%", 100 * figure->noise);
-        if (isfinite(figure->smallest))
-            snprintf(shows, sizeof shows, "%.0f%%", ceil(100 * figure->smallest));
-        page_rows_add(rows, cells, NULL);
+        PAGE_ROW(rows, NULL, intern_text(fleet->names, figure->name),
+                 figure_text(figure->median, unit).text, quantity_share(figure->noise).text,
+                 isfinite(figure->smallest) ? cell("%.0f%%", ceil(100 * figure->smallest)).text
+                                            : "-",
+                 several ? figure_text(figure->low, unit).text : "-",
+                 several ? figure_text(figure->high, unit).text : "-",
+                 several ? fleet->nodes[figure->worst].label : "");
     }
     page_rows_print(page, rows);
     if (kind->count >= FLEET_NODES_LEAST)
@@ -226,11 +195,9 @@ void fleet_why(char *text, size_t size, const struct fleet *fleet, int node)
         for (int i = 0; i < kind->outlier_count; i++) {
             const struct fleet_outlier *outlier = &kind->outliers[i];
             const struct fleet_figure *figure = figure_of(kind, outlier);
-            char off[CELL_SIZE];
-            if (outlier->node != node || outlier->doubtful)
-                continue;
-            print_off(off, outlier, unit_of(fleet, figure));
-            text_join(text, size, ", ", "%s %s", intern_text(fleet->names, figure->name), off);
+            if (outlier->node == node && !outlier->doubtful)
+                text_join(text, size, ", ", "%s %s", intern_text(fleet->names, figure->name),
+                          off_cell(outlier, unit_of(fleet, figure)).text);
         }
         for (int i = 0; i < kind->status_count; i++) {
             const struct fleet_value *row = &kind->statuses[i];
@@ -291,86 +258,66 @@ void fleet_page(const struct page *page, const struct fleet *fleet,
 
 /* --- JSON --- */
 
-static void add_nodes(struct json *json, cJSON *object, const struct fleet *fleet, const int *nodes,
-                      int count)
+static cJSON *nodes_json(struct json *json, const struct fleet *fleet, const int *nodes, int count)
 {
-    cJSON *array = json_array(json, object, "nodes");
+    cJSON *array = json_array(json, NULL, NULL);
 
     for (int i = 0; i < count; i++) json_text(json, array, NULL, fleet->nodes[nodes[i]].label);
+    return array;
 }
 
 static void add_kind(struct json *json, cJSON *array, const struct fleet *fleet,
                      const struct fleet_kind *kind)
 {
-    cJSON *to = json_object(json, array, NULL), *rows, *object;
-
-    json_text(json, to, "name", intern_text(fleet->names, kind->name));
-    json_integer(json, to, "node_count", kind->count);
-    json_bool(json, to, "tells", kind->tells);
-    rows = json_array(json, to, "outliers");
+    cJSON *to = JSON_ROW(json, array, KEY("name", intern_text(fleet->names, kind->name)),
+                         KEY("node_count", kind->count), KEY("tells", kind->tells));
+    cJSON *rows = json_array(json, to, "outliers");
     for (int i = 0; i < kind->outlier_count; i++) {
         const struct fleet_outlier *outlier = &kind->outliers[i];
         const struct fleet_figure *figure = figure_of(kind, outlier);
-        object = json_object(json, rows, NULL);
-        json_text(json, object, "node", fleet->nodes[outlier->node].label);
-        json_text(json, object, "file", fleet->nodes[outlier->node].path);
-        json_text(json, object, "figure", intern_text(fleet->names, figure->name));
-        json_text(json, object, "unit", unit_of(fleet, figure));
-        json_number(json, object, "value", outlier->value);
-        json_number(json, object, "median", figure->median);
-        json_number(json, object, "off", outlier->off);
-        json_number(json, object, "deviations", outlier->deviations);
-        json_bool(json, object, "doubtful", outlier->doubtful);
+        JSON_ROW(json, rows, KEY("node", fleet->nodes[outlier->node].label),
+                 KEY("file", fleet->nodes[outlier->node].path),
+                 KEY("figure", intern_text(fleet->names, figure->name)),
+                 KEY("unit", unit_of(fleet, figure)), KEY("value", outlier->value),
+                 KEY("median", figure->median), KEY("off", outlier->off),
+                 KEY("deviations", outlier->deviations), KEY("doubtful", outlier->doubtful));
     }
     rows = json_array(json, to, "statuses");
     for (int i = 0; i < kind->status_count; i++) {
         const struct fleet_value *row = &kind->statuses[i];
-        object = json_object(json, rows, NULL);
-        json_text(json, object, "check", intern_text(fleet->names, row->name));
-        json_text(json, object, "status", intern_text(fleet->names, row->value));
-        json_bool(json, object, "odd", row->odd);
-        add_nodes(json, object, fleet, row->nodes, row->count);
+        JSON_ROW(json, rows, KEY("check", intern_text(fleet->names, row->name)),
+                 KEY("status", intern_text(fleet->names, row->value)), KEY("odd", row->odd),
+                 KEY("nodes", nodes_json(json, fleet, row->nodes, row->count)));
     }
     rows = json_array(json, to, "settings");
     for (int i = 0; i < kind->value_count; i++) {
         const struct fleet_value *value = &kind->values[i];
-        object = json_object(json, rows, NULL);
-        json_text(json, object, "setting", intern_text(fleet->names, value->name));
-        json_text(json, object, "value", intern_text(fleet->names, value->value));
-        add_nodes(json, object, fleet, value->nodes, value->count);
+        JSON_ROW(json, rows, KEY("setting", intern_text(fleet->names, value->name)),
+                 KEY("value", intern_text(fleet->names, value->value)),
+                 KEY("nodes", nodes_json(json, fleet, value->nodes, value->count)));
     }
     rows = json_array(json, to, "figures");
     for (int i = 0; i < kind->figure_count; i++) {
         const struct fleet_figure *figure = &kind->figures[i];
-        object = json_object(json, rows, NULL);
-        json_text(json, object, "figure", intern_text(fleet->names, figure->name));
-        json_text(json, object, "unit", unit_of(fleet, figure));
-        json_integer(json, object, "node_count", figure->count);
-        json_number(json, object, "median", figure->median);
-        json_number(json, object, "noise", figure->noise);
-        json_number(json, object, "smallest", figure->smallest);
-        json_number(json, object, "lowest", figure->low);
-        json_number(json, object, "highest", figure->high);
-        json_text(json, object, "slowest_node", fleet->nodes[figure->worst].label);
+        JSON_ROW(json, rows, KEY("figure", intern_text(fleet->names, figure->name)),
+                 KEY("unit", unit_of(fleet, figure)), KEY("node_count", figure->count),
+                 KEY("median", figure->median), KEY("noise", figure->noise),
+                 KEY("smallest", figure->smallest), KEY("lowest", figure->low),
+                 KEY("highest", figure->high),
+                 KEY("slowest_node", fleet->nodes[figure->worst].label));
     }
 }
 
 void fleet_json(struct json *json, cJSON *root, const struct fleet *fleet,
                 const struct fleet_skipped *skipped, int skipped_count)
 {
-    cJSON *array, *object;
+    cJSON *array;
 
-    json_integer(json, root, "schema", SCHEMA);
-    json_integer(json, root, "node_count", fleet->count);
-    array = json_array(json, root, "out");
-    for (int i = 0; i < fleet->out_count; i++)
-        json_text(json, array, NULL, fleet->nodes[fleet->out[i]].label);
+    JSON_ADD(json, root, KEY("schema", SCHEMA), KEY("node_count", fleet->count),
+             KEY("out", nodes_json(json, fleet, fleet->out, fleet->out_count)));
     array = json_array(json, root, "kinds");
     for (int k = 0; k < fleet->kind_count; k++) add_kind(json, array, fleet, &fleet->kinds[k]);
     array = json_array(json, root, "skipped");
-    for (int i = 0; i < skipped_count; i++) {
-        object = json_object(json, array, NULL);
-        json_text(json, object, "file", skipped[i].path);
-        json_text(json, object, "reason", skipped[i].reason);
-    }
+    for (int i = 0; i < skipped_count; i++)
+        JSON_ROW(json, array, KEY("file", skipped[i].path), KEY("reason", skipped[i].reason));
 }

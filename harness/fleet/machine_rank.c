@@ -106,19 +106,15 @@ void machine_ranks_page(const struct page *page, const struct machine_ranks *sta
     for (int i = 0; i < standings->count; i++) {
         const struct machine_rank *standing = &standings->items[i];
         const char *unit = standing->figure.unit;
-        char rank[32], here[QUANTITY_SIZE], slowest[QUANTITY_SIZE], median[QUANTITY_SIZE],
-            fastest[QUANTITY_SIZE];
-        const char *const cells[] = { standing->figure.name, here, rank, slowest, median, fastest };
         const enum ink inks[] = {
             [2] = standing->rank > standing->count ? INK_DOUBTFUL : INK_PLAIN, [5] = INK_PLAIN
         };
 
-        snprintf(rank, sizeof rank, "%d of %d", standing->rank, standing->count + 1);
-        figure_print(here, standing->figure.value, unit);
-        figure_print(slowest, standing->slowest, unit);
-        figure_print(median, standing->median, unit);
-        figure_print(fastest, standing->fastest, unit);
-        page_rows_add(rows, cells, inks);
+        PAGE_ROW(rows, inks, standing->figure.name, figure_text(standing->figure.value, unit).text,
+                 cell("%d of %d", standing->rank, standing->count + 1).text,
+                 figure_text(standing->slowest, unit).text,
+                 figure_text(standing->median, unit).text,
+                 figure_text(standing->fastest, unit).text);
     }
     page_rows_print(page, rows);
     if (standings->alone > 0)
@@ -133,13 +129,9 @@ void machine_ranks_json(struct json *json, cJSON *root, const char *key,
 
     for (int i = 0; i < standings->count; i++) {
         const struct machine_rank *standing = &standings->items[i];
-        cJSON *object = json_object(json, array, NULL);
-        json_text(json, object, key, standing->figure.name);
-        json_text(json, object, "unit", standing->figure.unit);
-        json_integer(json, object, "rank", standing->rank);
-        json_integer(json, object, "of", standing->count + 1);
-        json_number(json, object, "slowest", standing->slowest);
-        json_number(json, object, "median", standing->median);
-        json_number(json, object, "fastest", standing->fastest);
+        JSON_ROW(json, array, KEY(key, standing->figure.name), KEY("unit", standing->figure.unit),
+                 KEY("rank", standing->rank), KEY("of", standing->count + 1),
+                 KEY("slowest", standing->slowest), KEY("median", standing->median),
+                 KEY("fastest", standing->fastest));
     }
 }

@@ -4,7 +4,6 @@
  * A file may lack anything: what it does not state is not compared. */
 #include "harness/fleet/node.h"
 
-#include "harness/base/figures/quantity.h"
 #include "harness/base/rows.h"
 #include "harness/base/words/intern.h"
 #include "harness/base/words/text.h"
@@ -55,14 +54,14 @@ bool figure_is_speed(const char *unit)
            strcmp(unit, "Hz") == 0;
 }
 
-void figure_print(char *text, double value, const char *unit)
+struct quantity_text figure_text(double value, const char *unit)
 {
-    if (strcmp(unit, "x") == 0)
-        snprintf(text, QUANTITY_SIZE, "%.3fx", value);
-    else if (figure_is_time(unit))
-        quantity_print(text, value / 1000, "us");
-    else
-        quantity_print(text, value, unit);
+    struct quantity_text text;
+
+    if (strcmp(unit, "x") != 0)
+        return figure_is_time(unit) ? quantity_time(value) : quantity_of(value, unit);
+    snprintf(text.text, sizeof text.text, "%.3fx", value);
+    return text;
 }
 
 void node_kind(char *text, size_t size, const char *device_name, const char *cpu_model)

@@ -9,6 +9,7 @@
  * second where it has them. So a row has up to three figures of its name, one per unit. */
 #pragma once
 
+#include "harness/base/figures/quantity.h"
 #include "harness/base/status.h"
 
 #include <stdbool.h>
@@ -69,8 +70,7 @@ void node_release(struct node *node);
 bool figure_is_speed(const char *unit); /* a row with that unit is a figure */
 bool figure_is_time(const char *unit);  /* less is better; "x" too, a time beside others */
 
-/* "102 GFLOP/s", "306 ns"; `text` has QUANTITY_SIZE bytes. */
-void figure_print(char *text, double value, const char *unit);
+struct quantity_text figure_text(double value, const char *unit); /* "102 GFLOP/s", "306 ns" */
 
 /* Two machines are alike by this text: "CPU device (AMD EPYC, 2 cores); AMD EPYC". */
 void node_kind(char *text, size_t size, const char *device_name, const char *cpu_model);

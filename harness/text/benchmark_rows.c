@@ -16,24 +16,21 @@ const struct benchmark_aggregate benchmark_aggregates[BENCHMARK_AGGREGATES] = {
 static cJSON *begin_row(struct json *json, cJSON *benchmarks, const struct benchmark_rows *rows,
                         const struct benchmark_aggregate *aggregate, int repetition)
 {
-    cJSON *row = json_object(json, benchmarks, NULL);
+    cJSON *row;
     char name[160];
 
     snprintf(name, sizeof name, "%s%s%s", rows->name, aggregate != NULL ? "_" : "",
              aggregate != NULL ? aggregate->name : "");
-    json_text(json, row, "name", name);
-    json_integer(json, row, "family_index", rows->family);
-    json_integer(json, row, "per_family_instance_index", rows->instance);
-    json_text(json, row, "run_name", rows->name);
-    json_text(json, row, "run_type", aggregate != NULL ? "aggregate" : "iteration");
-    json_integer(json, row, "repetitions", rows->repetitions);
+    row = JSON_ROW(json, benchmarks, KEY("name", name), KEY("family_index", rows->family),
+                   KEY("per_family_instance_index", rows->instance), KEY("run_name", rows->name),
+                   KEY("run_type", aggregate != NULL ? "aggregate" : "iteration"),
+                   KEY("repetitions", rows->repetitions));
     if (aggregate == NULL)
         json_integer(json, row, "repetition_index", repetition);
     json_integer(json, row, "threads", 1);
-    if (aggregate != NULL) {
-        json_text(json, row, "aggregate_name", aggregate->name);
-        json_text(json, row, "aggregate_unit", aggregate->unit);
-    }
+    if (aggregate != NULL)
+        JSON_ADD(json, row, KEY("aggregate_name", aggregate->name),
+                 KEY("aggregate_unit", aggregate->unit));
     return row;
 }
 
@@ -44,10 +41,10 @@ static void add_repetition(struct json *json, cJSON *benchmarks, const struct be
     const void *result = rows->result;
     char label[128];
 
-    json_integer(json, row, "iterations", rows->iterations(result, repetition));
-    json_number(json, row, "real_time", rows->value(result, BENCHMARK_REAL_TIME, repetition));
-    json_number(json, row, "cpu_time", rows->value(result, BENCHMARK_CPU_TIME, repetition));
-    json_text(json, row, "time_unit", rows->time_unit);
+    JSON_ADD(json, row, KEY("iterations", rows->iterations(result, repetition)),
+             KEY("real_time", rows->value(result, BENCHMARK_REAL_TIME, repetition)),
+             KEY("cpu_time", rows->value(result, BENCHMARK_CPU_TIME, repetition)),
+             KEY("time_unit", rows->time_unit));
     for (int i = 0; i < rows->counters; i++)
         json_known_number(json, row, rows->counter(i), rows->value(result, i, repetition));
     if (rows->label != NULL && rows->label(result, repetition, label, sizeof label))
@@ -68,12 +65,10 @@ static void add_aggregate(struct json *json, cJSON *benchmarks, const struct ben
 {
     cJSON *row = begin_row(json, benchmarks, rows, aggregate, 0);
 
-    json_integer(json, row, "iterations", rows->repetitions);
-    json_number(json, row, "real_time",
-                aggregate_column(rows, aggregate, BENCHMARK_REAL_TIME, values));
-    json_number(json, row, "cpu_time",
-                aggregate_column(rows, aggregate, BENCHMARK_CPU_TIME, values));
-    json_text(json, row, "time_unit", rows->time_unit);
+    JSON_ADD(json, row, KEY("iterations", rows->repetitions),
+             KEY("real_time", aggregate_column(rows, aggregate, BENCHMARK_REAL_TIME, values)),
+             KEY("cpu_time", aggregate_column(rows, aggregate, BENCHMARK_CPU_TIME, values)),
+             KEY("time_unit", rows->time_unit));
     for (int i = 0; i < rows->counters; i++)
         json_known_number(json, row, rows->counter(i),
                           aggregate_column(rows, aggregate, i, values));

@@ -5,11 +5,12 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static cJSON *add(struct json *json, cJSON *to, const char *name, cJSON *item)
+static cJSON *add_item(struct json *json, cJSON *to, const char *name, cJSON *item)
 {
     if (item == NULL || (to == NULL && (name != NULL || json->out_of_memory))) {
         json->out_of_memory = true;
@@ -28,45 +29,89 @@ static cJSON *add(struct json *json, cJSON *to, const char *name, cJSON *item)
 
 cJSON *json_object(struct json *json, cJSON *to, const char *name)
 {
-    return add(json, to, name, cJSON_CreateObject());
+    return add_item(json, to, name, cJSON_CreateObject());
 }
 
 cJSON *json_array(struct json *json, cJSON *to, const char *name)
 {
-    return add(json, to, name, cJSON_CreateArray());
+    return add_item(json, to, name, cJSON_CreateArray());
 }
 
-void json_bool(struct json *json, cJSON *to, const char *name, bool value)
+/* --- Values --- */
+
+cJSON *json_of_bool(bool value)
 {
-    add(json, to, name, cJSON_CreateBool(value));
+    return cJSON_CreateBool(value);
 }
 
-void json_text(struct json *json, cJSON *to, const char *name, const char *value)
+cJSON *json_of_number(double value)
+{
+    return isfinite(value) ? cJSON_CreateNumber(value) : cJSON_CreateNull();
+}
+
+cJSON *json_of_text(const char *value)
 {
     char *clean, *end;
+    cJSON *item;
 
-    if (value == NULL) {
-        add(json, to, name, cJSON_CreateNull());
-        return;
-    }
+    if (value == NULL)
+        return cJSON_CreateNull();
     clean = end = malloc(3 * strlen(value) + 1);
-    if (clean == NULL) {
-        json->out_of_memory = true;
-        return;
-    }
+    if (clean == NULL)
+        return NULL;
     while (*value != '\0') {
         size_t bytes = utf8_bytes(value);
         end = mempcpy(end, bytes > 0 ? value : UTF8_REPLACEMENT, bytes > 0 ? bytes : 3);
         value += bytes > 0 ? bytes : 1;
     }
     *end = '\0';
-    add(json, to, name, cJSON_CreateString(clean));
+    item = cJSON_CreateString(clean);
     free(clean);
+    return item;
+}
+
+cJSON *json_of_item(cJSON *item)
+{
+    return item != NULL ? item : cJSON_CreateNull();
+}
+
+static cJSON *raw(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static cJSON *raw(const char *format, ...)
+{
+    char digits[40];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(digits, sizeof digits, format, arguments);
+    va_end(arguments);
+    return cJSON_CreateRaw(digits);
+}
+
+cJSON *json_of_integer(int64_t value)
+{
+    return raw("%" PRId64, value);
+}
+
+cJSON *json_of_unsigned(uint64_t value)
+{
+    return raw("%" PRIu64, value);
+}
+
+/* --- Members --- */
+
+void json_bool(struct json *json, cJSON *to, const char *name, bool value)
+{
+    add_item(json, to, name, json_of_bool(value));
+}
+
+void json_text(struct json *json, cJSON *to, const char *name, const char *value)
+{
+    add_item(json, to, name, json_of_text(value));
 }
 
 void json_number(struct json *json, cJSON *to, const char *name, double value)
 {
-    add(json, to, name, isfinite(value) ? cJSON_CreateNumber(value) : cJSON_CreateNull());
+    add_item(json, to, name, json_of_number(value));
 }
 
 void json_known_number(struct json *json, cJSON *to, const char *name, double value)
@@ -77,32 +122,37 @@ void json_known_number(struct json *json, cJSON *to, const char *name, double va
 
 void json_exact_number(struct json *json, cJSON *to, const char *name, double value)
 {
-    char digits[40] = "null";
-
-    if (isfinite(value))
-        snprintf(digits, sizeof digits, "%.17g", value);
-    add(json, to, name, cJSON_CreateRaw(digits));
+    add_item(json, to, name, isfinite(value) ? raw("%.17g", value) : cJSON_CreateNull());
 }
 
 void json_integer(struct json *json, cJSON *to, const char *name, int64_t value)
 {
-    char digits[24];
-
-    snprintf(digits, sizeof digits, "%" PRId64, value);
-    add(json, to, name, cJSON_CreateRaw(digits));
+    add_item(json, to, name, json_of_integer(value));
 }
 
 void json_unsigned(struct json *json, cJSON *to, const char *name, uint64_t value)
 {
-    char digits[24];
-
-    snprintf(digits, sizeof digits, "%" PRIu64, value);
-    add(json, to, name, cJSON_CreateRaw(digits));
+    add_item(json, to, name, json_of_unsigned(value));
 }
 
-void json_numbers(struct json *json, cJSON *to, const char *name, const double *values,
-                  int64_t count, int digits)
+cJSON *json_add(struct json *json, cJSON *object, const struct json_key *keys)
 {
+    for (; keys->name != NULL; keys++) add_item(json, object, keys->name, keys->item);
+    return object;
+}
+
+cJSON *json_pair(struct json *json, double first, double second)
+{
+    cJSON *array = json_array(json, NULL, NULL);
+
+    json_number(json, array, NULL, first);
+    json_number(json, array, NULL, second);
+    return array;
+}
+
+cJSON *json_series(struct json *json, const double *values, int64_t count, int digits)
+{
+    cJSON *item = NULL;
     char *text = NULL;
     size_t size = 0;
     FILE *stream = open_memstream(&text, &size);
@@ -121,10 +171,11 @@ void json_numbers(struct json *json, cJSON *to, const char *name, const double *
         whole = fclose(stream) == 0 && whole;
     }
     if (whole)
-        add(json, to, name, cJSON_CreateRaw(text));
-    else
+        item = cJSON_CreateRaw(text);
+    if (item == NULL)
         json->out_of_memory = true;
     free(text);
+    return item;
 }
 
 enum status json_print(const struct json *json, const cJSON *root, char **text)
@@ -160,6 +211,14 @@ enum status json_to_stdout(const struct json *json, const cJSON *root)
     free(text);
 
     return STATUS_OK;
+}
+
+enum status json_end(const struct json *json, cJSON *root)
+{
+    enum status status = json_to_stdout(json, root);
+
+    cJSON_Delete(root);
+    return status;
 }
 
 /* cJSON does not tell lack of memory from a text that is no JSON, but malloc() does. */

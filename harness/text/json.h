@@ -36,12 +36,57 @@ void json_exact_number(struct json *json, cJSON *to, const char *name, double va
 void json_integer(struct json *json, cJSON *to, const char *name, int64_t value); /* exact */
 void json_unsigned(struct json *json, cJSON *to, const char *name, uint64_t value);
 
-/* An array of numbers, stored as text: for thousands of raw samples. Whole numbers stay short,
- * others keep `digits` significant ones. */
-void json_numbers(struct json *json, cJSON *to, const char *name, const double *values,
-                  int64_t count, int digits);
+/* --- Members as a list --- */
 
-/* Reading a document: *root is NULL if the text is none, and *end, unless NULL, where it ends or
+/* An object's members in their order, each as JSON of its C type; NULL is null:
+ *
+ *     JSON_ADD(&json, object, KEY("name", row->name), KEY("share", row->share),
+ *              KEY("place", JSON_OBJECT(&json, KEY("file", file), KEY("line", line))));
+ *
+ * JSON_ROW() adds an object to an array, and returns it; JSON_OBJECT() is one for a KEY(). A
+ * comparison is an int in C: cast it to bool. */
+#define JSON_ADD(json, object, ...)                                                                \
+    json_add(json, object, (const struct json_key[]){ __VA_ARGS__, { NULL, NULL } })
+#define JSON_ROW(json, array, ...) JSON_ADD(json, json_object(json, array, NULL), __VA_ARGS__)
+#define JSON_OBJECT(json, ...)     JSON_ADD(json, json_object(json, NULL, NULL), __VA_ARGS__)
+
+/* clang-format off */
+#define KEY(name, value)                                                                           \
+    json_key(name, _Generic((value), bool: json_of_bool, float: json_of_number,                    \
+                            double: json_of_number, char *: json_of_text,                          \
+                            const char *: json_of_text, void *: json_of_text,                      \
+                            cJSON *: json_of_item, unsigned long: json_of_unsigned,                \
+                            default: json_of_integer)(value))
+/* clang-format on */
+
+struct json_key {
+    const char *name;
+    cJSON *item;
+};
+static inline struct json_key json_key(const char *name, cJSON *item)
+{
+    return (struct json_key){ name, item };
+}
+
+/* A value by itself; NULL where no memory is left, which json_add() remembers. */
+cJSON *json_of_bool(bool value);
+cJSON *json_of_number(double value);
+cJSON *json_of_text(const char *value);
+cJSON *json_of_item(cJSON *item); /* itself; null for NULL, where no failure is told already */
+cJSON *json_of_integer(int64_t value);
+cJSON *json_of_unsigned(uint64_t value);
+
+/* Members up to one without a name; returns the object. */
+cJSON *json_add(struct json *json, cJSON *object, const struct json_key *keys);
+
+/* Arrays for a KEY(): two numbers; and many, stored as text, for thousands of raw samples. Whole
+ * numbers stay short, others keep `digits` significant ones. */
+cJSON *json_pair(struct json *json, double first, double second);
+cJSON *json_series(struct json *json, const double *values, int64_t count, int digits);
+
+/* --- Reading --- */
+
+/* A document: *root is NULL if the text is none, and *end, unless NULL, where it ends or
  * stops to be one; with `alone` nothing may follow. OUT_OF_MEMORY: the text may well be one. */
 enum status json_parse(cJSON **root, const char *text, const char **end, bool alone);
 
@@ -56,5 +101,6 @@ double json_number_at(const cJSON *array, int index); /* likewise */
  * ran out. */
 enum status json_print(const struct json *json, const cJSON *root, char **text);
 
-/* The same, to standard output. */
+/* The same, to standard output; json_end() frees the document, also where that fails. */
 enum status json_to_stdout(const struct json *json, const cJSON *root);
+enum status json_end(const struct json *json, cJSON *root);

@@ -12,11 +12,8 @@ static void add_caches(const struct machine *machine, struct json *json, cJSON *
 
     for (int i = 0; i < machine->cache_count; i++) {
         const struct machine_cache *cache = &machine->caches[i];
-        cJSON *object = json_object(json, caches, NULL);
-        json_text(json, object, "type", cache->type);
-        json_integer(json, object, "level", cache->level);
-        json_integer(json, object, "size", cache->bytes);
-        json_integer(json, object, "num_sharing", cache->sharing);
+        JSON_ROW(json, caches, KEY("type", cache->type), KEY("level", cache->level),
+                 KEY("size", cache->bytes), KEY("num_sharing", cache->sharing));
     }
 }
 
@@ -39,18 +36,17 @@ void machine_context(const struct machine *machine, struct json *json, cJSON *co
 {
     char environment[512];
 
-    json_text(json, context, "date", machine->date);
-    json_text(json, context, "host_name", machine->host_name);
+    JSON_ADD(json, context, KEY("date", machine->date), KEY("host_name", machine->host_name));
     if (machine->executable[0] != '\0')
         json_text(json, context, "executable", machine->executable);
-    json_integer(json, context, "num_cpus", machine->cpus);
-    json_integer(json, context, "mhz_per_cpu", machine->mhz);
+    JSON_ADD(json, context, KEY("num_cpus", machine->cpus), KEY("mhz_per_cpu", machine->mhz));
     if (machine->scaling != NOT_KNOWN)
         json_bool(json, context, "cpu_scaling_enabled", machine->scaling == KNOWN_YES);
     if (machine->aslr != NOT_KNOWN)
         json_bool(json, context, "aslr_enabled", machine->aslr == KNOWN_YES);
     add_caches(machine, json, context);
-    json_numbers(json, context, "load_avg", machine->load, machine->load_count, 6);
+    JSON_ADD(json, context,
+             KEY("load_avg", json_series(json, machine->load, machine->load_count, 6)));
     json_text(json, context, "library_version", "chokepoint " CHOKEPOINT_VERSION);
 #ifdef NDEBUG
     json_text(json, context, "library_build_type", "release");

@@ -47,6 +47,14 @@ void members_write(struct json *json, cJSON *object, member_list *list, const vo
     list(&members, changeable(from));
 }
 
+cJSON *members_object(struct json *json, member_list *list, const void *from)
+{
+    cJSON *object = json_object(json, NULL, NULL);
+
+    members_write(json, object, list, from);
+    return object;
+}
+
 static bool read_members(const cJSON *object, struct arena *arena, member_list *list, void *to,
                          bool is_lenient)
 {

@@ -40,6 +40,7 @@ typedef void member_list(struct members *members, void *object);
 /* One struct, written into an object of a document; or read from an object, which may be NULL.
  * False: there was a fault. */
 void members_write(struct json *json, cJSON *object, member_list *list, const void *from);
+cJSON *members_object(struct json *json, member_list *list, const void *from); /* for a KEY() */
 bool members_read(const cJSON *object, struct arena *arena, member_list *list, void *to);
 void members_read_leniently(const cJSON *object, struct arena *arena, member_list *list, void *to);
 

@@ -22,7 +22,6 @@ struct fleet_command {
 static enum status print_fleet(const struct fleet_command *command)
 {
     const struct machine_files *files = &command->files;
-    enum status status = STATUS_OK;
     struct page page = flags_page(&command->flags);
     struct json json = { false };
     cJSON *root;
@@ -33,9 +32,7 @@ static enum status print_fleet(const struct fleet_command *command)
     }
     root = json_object(&json, NULL, NULL);
     fleet_json(&json, root, &command->fleet, files->skipped, files->skipped_count);
-    status = json_to_stdout(&json, root);
-    cJSON_Delete(root);
-    return status;
+    return json_end(&json, root);
 }
 
 static enum status run_fleet(void *context, int *exit_code)

@@ -126,10 +126,7 @@ void bench_output_close(struct bench_output *output)
 static void note(struct bench_output *output, cJSON *list, const char *name, const char *member,
                  const char *why)
 {
-    cJSON *entry = json_object(&output->json, list, NULL);
-
-    json_text(&output->json, entry, "name", name);
-    json_text(&output->json, entry, member, why);
+    JSON_ROW(&output->json, list, KEY("name", name), KEY(member, why));
 }
 
 /* A bench that fails leaves no row, since a row of time 0 would spoil the file for other tools; nor

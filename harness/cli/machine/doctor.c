@@ -180,11 +180,9 @@ static enum status check_device(struct doctor *doctor)
 /* The machine and the device are stated as in the files of `run` and `bench`. */
 static enum status print_json(const struct doctor *doctor)
 {
-    enum status status;
     struct json json = { false };
-    cJSON *root = json_object(&json, NULL, NULL), *context;
+    cJSON *root = JSON_OBJECT(&json, KEY("schema", SCHEMA)), *context;
 
-    json_integer(&json, root, "schema", SCHEMA);
     context = json_object(&json, root, "context");
     machine_context(&doctor->machine, &json, context);
     if (doctor->device != NULL)
@@ -193,9 +191,7 @@ static enum status print_json(const struct doctor *doctor)
     device_links_json(&json, root, &doctor->links);
     if (doctor->against.where != NULL)
         machine_ranks_json(&json, root, "check", &doctor->against.standings);
-    status = json_to_stdout(&json, root);
-    cJSON_Delete(root);
-    return status;
+    return json_end(&json, root);
 }
 
 /* Only speeds are placed among those of other machines; other figures have no better and worse. */

@@ -224,24 +224,19 @@ out:
 /* The right answers of a page, and the measured effect that they come from. */
 static void add_key(struct json *json, cJSON *to, const struct quiz_set *set, int number)
 {
-    cJSON *object = json_object(json, to, NULL), *answers, *interval;
+    cJSON *answers = json_array(json, NULL, NULL);
     char text[16];
 
-    page_name(text, number);
-    json_text(json, object, "page", text);
-    json_text(json, object, "scenario", quiz_set_name(set));
-    json_text(json, object, "variant", variant_name(set->variant));
-    json_text(json, object, "finding", set->finding);
-    answers = json_array(json, object, "answers");
     for (int question = 0; question < QUIZ_CHOSEN; question++) {
         quiz_answer_right(text, sizeof text, set, (enum quiz_question)question);
         json_text(json, answers, NULL, text);
     }
     json_number(json, answers, NULL, quiz_factor(set));
-    json_number(json, object, "effect", set->effect);
-    interval = json_array(json, object, "interval");
-    json_number(json, interval, NULL, set->low);
-    json_number(json, interval, NULL, set->high);
+    page_name(text, number);
+    JSON_ROW(json, to, KEY("page", text), KEY("scenario", quiz_set_name(set)),
+             KEY("variant", variant_name(set->variant)), KEY("finding", set->finding),
+             KEY("answers", answers), KEY("effect", set->effect),
+             KEY("interval", json_pair(json, set->low, set->high)));
 }
 
 static enum status write_key_json(const struct quiz *quiz, int count)

@@ -321,23 +321,18 @@ static void benchmark_rows_of(struct json *json, cJSON *benchmarks, const struct
         benchmark_rows_add(json, benchmarks, &rows);
 }
 
-static void knee_json(struct json *json, cJSON *root, const struct knob_sweep *sweep,
-                      const struct knee *knee)
+static cJSON *knee_json(struct json *json, const struct knob_sweep *sweep, const struct knee *knee)
 {
-    cJSON *object = json_object(json, root, "knee");
-    char name[SWEEP_NAME];
+    const double interval[] = { knee->interval.low, knee->interval.high };
+    char enough[SWEEP_NAME], best[SWEEP_NAME];
 
-    sweep_name(sweep, &sweep->rows[knee->enough], name);
-    json_text(json, object, "enough", name);
-    sweep_name(sweep, &sweep->rows[knee->best], name);
-    json_text(json, object, "best", name);
-    json_number(json, object, "least_share", 1 - KNEE_LOSS_PERCENT / 100.0);
-    json_number(json, object, "share", knee->share);
-    json_numbers(json, object, "interval",
-                 (const double[]){ knee->interval.low, knee->interval.high }, 2, 6);
-    json_number(json, object, "coverage", knee->interval.coverage);
-    json_integer(json, object, "rounds", knee->rounds);
-    json_bool(json, object, "is_clear", knee->is_clear);
+    sweep_name(sweep, &sweep->rows[knee->enough], enough);
+    sweep_name(sweep, &sweep->rows[knee->best], best);
+    return JSON_OBJECT(json, KEY("enough", enough), KEY("best", best),
+                       KEY("least_share", 1 - KNEE_LOSS_PERCENT / 100.0), KEY("share", knee->share),
+                       KEY("interval", json_series(json, interval, 2, 6)),
+                       KEY("coverage", knee->interval.coverage), KEY("rounds", knee->rounds),
+                       KEY("is_clear", knee->is_clear));
 }
 
 static void rows_json(struct json *json, cJSON *root, const struct knob_sweep *sweep)
@@ -380,9 +375,9 @@ enum status sweep_print_json(const struct knob_sweep *sweep, struct device *devi
         json_text(&json, root, "knob", sweep->axes[0].knob);
     json_bool(&json, root, "interrupted", sweep->interrupted);
     if (knee.enough >= 0)
-        knee_json(&json, root, sweep, &knee);
+        JSON_ADD(&json, root, KEY("knee", knee_json(&json, sweep, &knee)));
     rows_json(&json, root, sweep);
-    return train_print_json(&json, root);
+    return json_end(&json, root);
 
 out:
     cJSON_Delete(root);

@@ -170,66 +170,51 @@ static void print_end(const struct page *page, const struct ladder *ladder, cons
 /* --- JSON --- */
 
 /* Both effects of a rung have these members; what is not known is null. */
-static void effect_json(struct json *json, cJSON *to, const char *name, const struct effect *effect)
+static cJSON *effect_json(struct json *json, const struct effect *effect)
 {
-    cJSON *object = json_object(json, to, name);
-
-    json_number(json, object, "before", effect->before);
-    json_number(json, object, "after", effect->after);
-    json_number(json, object, "factor", effect->factor);
-    json_number(json, object, "low", effect->low);
-    json_number(json, object, "high", effect->high);
-    json_number(json, object, "coverage", effect->coverage);
+    return JSON_OBJECT(json, KEY("before", effect->before), KEY("after", effect->after),
+                       KEY("factor", effect->factor), KEY("low", effect->low),
+                       KEY("high", effect->high), KEY("coverage", effect->coverage));
 }
 
 static void rung_json(struct json *json, cJSON *rungs, const struct rung *rung)
 {
-    cJSON *object = json_object(json, rungs, NULL);
+    cJSON *object =
+        JSON_ROW(json, rungs, KEY("finding", rung->finding),
+                 KEY("severity", rung->finding != NULL ? severity_name(rung->severity) : NULL),
+                 KEY("predicted_gain", rung->predicted_gain),
+                 KEY("predicted_gain_at_least", rung->gain_is_least),
+                 KEY("predicted_gain_at_most", rung->gain_is_most),
+                 KEY("scenario", rung->fix != NULL ? rung->fix->name : NULL),
+                 KEY("needed_by", rung->needed_by != NULL ? rung->needed_by->name : NULL),
+                 KEY("knob", rung->knob), KEY("before", rung->before), KEY("after", rung->after),
+                 KEY("end", rung_ends[rung->end]),
+                 KEY("reason", rung->reason[0] != '\0' ? rung->reason : NULL));
 
-    json_text(json, object, "finding", rung->finding);
-    json_text(json, object, "severity",
-              rung->finding != NULL ? severity_name(rung->severity) : NULL);
-    json_number(json, object, "predicted_gain", rung->predicted_gain);
-    json_bool(json, object, "predicted_gain_at_least", rung->gain_is_least);
-    json_bool(json, object, "predicted_gain_at_most", rung->gain_is_most);
-    json_text(json, object, "scenario", rung->fix != NULL ? rung->fix->name : NULL);
-    json_text(json, object, "needed_by", rung->needed_by != NULL ? rung->needed_by->name : NULL);
-    json_text(json, object, "knob", rung->knob);
-    json_text(json, object, "before", rung->before);
-    json_text(json, object, "after", rung->after);
-    json_text(json, object, "end", rung_ends[rung->end]);
-    json_text(json, object, "reason", rung->reason[0] != '\0' ? rung->reason : NULL);
-    if (rung->end != RUNG_FAILED) {
-        json_text(json, object, "metric", metric_name(rung->metric));
-        effect_json(json, object, "effect", &rung->effect);
-        effect_json(json, object, "step_time", &rung->step_time);
-    }
-    json_number(json, object, "samples_per_second", rung->samples_per_second);
-    json_number(json, object, "seconds", rung->seconds);
+    if (rung->end != RUNG_FAILED)
+        JSON_ADD(json, object, KEY("metric", metric_name(rung->metric)),
+                 KEY("effect", effect_json(json, &rung->effect)),
+                 KEY("step_time", effect_json(json, &rung->step_time)));
+    JSON_ADD(json, object, KEY("samples_per_second", rung->samples_per_second),
+             KEY("seconds", rung->seconds));
 }
 
 static enum status print_json(const struct ladder *ladder, const char *from, const char *to,
                               const char *command, const struct status_error *error)
 {
     struct json json = { 0 };
-    cJSON *root = json_object(&json, NULL, NULL), *rungs;
+    cJSON *root, *rungs = json_array(&json, NULL, NULL);
 
-    json_integer(&json, root, "schema", 2);
-    json_text(&json, root, "device", ladder->device.name);
-    json_text(&json, root, "from", from);
-    rungs = json_array(&json, root, "rungs");
     for (int i = 0; i < ladder->count; i++) rung_json(&json, rungs, &ladder->rungs[i]);
-    json_text(&json, root, "end", ladder_ends[ladder->end]);
-    json_text(&json, root, "error", error != NULL ? error->text : NULL);
-    json_text(&json, root, "left", ladder->left);
-    json_text(&json, root, "unseen", ladder->unseen.knob);
-    json_number(&json, root, "first_samples_per_second", ladder->first_samples_per_second);
-    json_number(&json, root, "samples_per_second", ladder->samples_per_second);
-    json_number(&json, root, "seconds", ladder->seconds);
-    json_number(&json, root, "time_budget", ladder->budget_seconds);
-    json_text(&json, root, "settings", to);
-    json_text(&json, root, "command", command);
-    return train_print_json(&json, root);
+    root = JSON_OBJECT(&json, KEY("schema", 2), KEY("device", ladder->device.name),
+                       KEY("from", from), KEY("rungs", rungs), KEY("end", ladder_ends[ladder->end]),
+                       KEY("error", error != NULL ? error->text : NULL), KEY("left", ladder->left),
+                       KEY("unseen", ladder->unseen.knob),
+                       KEY("first_samples_per_second", ladder->first_samples_per_second),
+                       KEY("samples_per_second", ladder->samples_per_second),
+                       KEY("seconds", ladder->seconds), KEY("time_budget", ladder->budget_seconds),
+                       KEY("settings", to), KEY("command", command));
+    return json_end(&json, root);
 }
 
 /* --- The climb --- */

@@ -212,40 +212,29 @@ void train_print_trace(const struct page *page, const struct train_report *repor
 
 /* --- As JSON --- */
 
-enum status train_print_json(struct json *json, cJSON *root)
-{
-    enum status status = json_to_stdout(json, root);
-
-    cJSON_Delete(root);
-    return status;
-}
-
 void train_json(struct json *json, cJSON *object, const struct measurement *measurement)
 {
-    json_integer(json, object, "steps", measurement->steps);
-    json_integer(json, object, "samples", measurement->samples);
-    json_number(json, object, "seconds", measurement->seconds);
-    json_number(json, object, "steps_per_second", measurement_steps_per_second(measurement));
-    json_number(json, object, "step_time_p50", measurement->step_p50);
-    json_number(json, object, "energy_per_sample", measurement->energy_per_sample);
+    JSON_ADD(json, object, KEY("steps", measurement->steps), KEY("samples", measurement->samples),
+             KEY("seconds", measurement->seconds),
+             KEY("steps_per_second", measurement_steps_per_second(measurement)),
+             KEY("step_time_p50", measurement->step_p50),
+             KEY("energy_per_sample", measurement->energy_per_sample));
     for (int i = METRIC_FIRST; i < METRIC_COUNT; i++)
         json_number(json, object, metric_name((enum metric)i), measurement->metric[i]);
-    json_number(json, object, "loss", measurement->loss);
-    json_number(json, object, "held_out_accuracy", measurement->accuracy);
-    json_integer(json, object, "damaged_samples", measurement->damaged_samples);
-    json_integer(json, object, "damaged_files", measurement->damaged_files);
-    json_text(json, object, "first_damaged",
-              measurement->damaged_files > 0 ? measurement->first_damaged : NULL);
-    json_integer(json, object, "warmup_steps", measurement->warmup_steps);
-    json_integer(json, object, "steps_trained", measurement->steps_trained);
+    JSON_ADD(
+        json, object, KEY("loss", measurement->loss),
+        KEY("held_out_accuracy", measurement->accuracy),
+        KEY("damaged_samples", measurement->damaged_samples),
+        KEY("damaged_files", measurement->damaged_files),
+        KEY("first_damaged", measurement->damaged_files > 0 ? measurement->first_damaged : NULL),
+        KEY("warmup_steps", measurement->warmup_steps),
+        KEY("steps_trained", measurement->steps_trained));
 }
 
 static void units_json(struct json *json, cJSON *units)
 {
-    json_text(json, units, "seconds", "s");
-    json_text(json, units, "steps_per_second", "/s");
-    json_text(json, units, "energy_per_sample", "J");
-    json_text(json, units, "step_time_p50", metric_unit(METRIC_STEP_TIME));
+    JSON_ADD(json, units, KEY("seconds", "s"), KEY("steps_per_second", "/s"),
+             KEY("energy_per_sample", "J"), KEY("step_time_p50", metric_unit(METRIC_STEP_TIME)));
     for (int i = METRIC_FIRST; i < METRIC_COUNT; i++)
         if (metric_unit((enum metric)i)[0] != '\0')
             json_text(json, units, metric_name((enum metric)i), metric_unit((enum metric)i));
@@ -256,24 +245,21 @@ enum status train_report_json(const struct train_report *report)
     const struct training_config *config = report->config;
     char saved[sizeof config->saving.folder + sizeof "/" STATE_FILE], why[KNOB_WHY];
     struct json json = { 0 };
-    cJSON *root = json_object(&json, NULL, NULL), *idle;
+    cJSON *root, *idle = json_array(&json, NULL, NULL);
 
-    json_integer(&json, root, "schema", SCHEMA);
-    json_text(&json, root, "version", CHOKEPOINT_VERSION);
-    json_text(&json, root, "device", report->device.name);
-    json_text(&json, root, "settings", report->settings);
-    idle = json_array(&json, root, "without_effect");
     for (int at = 0; knobs_next_idle(&report->given, config, &at, why);)
         json_text(&json, idle, NULL, why);
-    json_bool(&json, root, "interrupted", report->measurement.interrupted);
+    root = JSON_OBJECT(&json, KEY("schema", SCHEMA), KEY("version", CHOKEPOINT_VERSION),
+                       KEY("device", report->device.name), KEY("settings", report->settings),
+                       KEY("without_effect", idle),
+                       KEY("interrupted", report->measurement.interrupted));
     units_json(&json, json_object(&json, root, "units"));
     train_json(&json, root, &report->measurement);
-    utilisation_json(&json, root, "utilisation", &report->utilisation);
     snprintf(saved, sizeof saved, "%s/" STATE_FILE, config->saving.folder);
-    json_text(&json, root, "saved", is_saved(report) ? saved : NULL);
-    if (report->is_traced) {
-        json_text(&json, root, "trace", report->diagnosis.paths[0]);
-        findings_json(&json, root, "findings", &report->diagnosis.findings[0]);
-    }
-    return train_print_json(&json, root);
+    JSON_ADD(&json, root, KEY("utilisation", utilisation_json(&json, &report->utilisation)),
+             KEY("saved", is_saved(report) ? saved : NULL));
+    if (report->is_traced)
+        JSON_ADD(&json, root, KEY("trace", report->diagnosis.paths[0]),
+                 KEY("findings", findings_json(&json, &report->diagnosis.findings[0])));
+    return json_end(&json, root);
 }

@@ -46,6 +46,3 @@ enum status train_report_json(const struct train_report *report);
 
 /* Members of an object: every figure of a measurement as a flat number. */
 void train_json(struct json *json, cJSON *object, const struct measurement *measurement);
-
-/* Prints a document to standard output and frees it, also where that fails. OUT_OF_MEMORY. */
-enum status train_print_json(struct json *json, cJSON *root);

@@ -174,17 +174,9 @@ static void print_rows(const struct page *page, const struct view *view)
         if (!view->shown[i])
             continue;
         figures = figures_of(comparison, row);
-        const char *const cells[COLUMNS] = {
-            row->name,
-            figures.base,
-            figures.after,
-            figures.change,
-            figures.interval,
-            figures.noise,
-            compare_verdict_name(row->verdict),
-        };
         const enum ink inks[COLUMNS] = { [COLUMNS - 1] = verdict_inks[row->verdict] };
-        page_rows_add(rows, cells, inks);
+        PAGE_ROW(rows, inks, row->name, figures.base, figures.after, figures.change,
+                 figures.interval, figures.noise, compare_verdict_name(row->verdict));
     }
     if (page_rows_any(rows))
         page_rows_print(page, rows);
@@ -490,45 +482,30 @@ out:
 
 /* --- JSON --- */
 
-static void add_files(struct json *json, cJSON *root, const char *name,
-                      const struct compare_files *side)
+static cJSON *files_json(struct json *json, const struct compare_files *side)
 {
-    cJSON *array = json_array(json, root, name);
+    cJSON *array = json_array(json, NULL, NULL);
 
     for (int i = 0; i < side->count; i++) json_text(json, array, NULL, side->files[i].path);
-}
-
-static void add_two(struct json *json, cJSON *to, const char *name, double first, double second)
-{
-    cJSON *array = json_array(json, to, name);
-
-    json_number(json, array, NULL, first);
-    json_number(json, array, NULL, second);
+    return array;
 }
 
 static void add_json_row(struct json *json, cJSON *rows, const struct compared_row *row,
                          const struct compare_gate *gate)
 {
-    cJSON *object = json_object(json, rows, NULL);
-
-    json_text(json, object, "name", row->name);
-    json_text(json, object, "verdict", compare_verdict_name(row->verdict));
-    json_text(json, object, "reason", row->reason);
-    json_text(json, object, "because", row->because);
-    json_text(json, object, "lost", row->lost);
-    json_bool(json, object, "decides", gate_fault(row, gate) != NULL);
-    json_text(json, object, "statistic", row->place == PLACE_BEST ? "best" : "median");
-    json_number(json, object, "best_of", row->best_of > 0 ? (double)row->best_of : NAN);
-    json_number(json, object, "base", row->value[SIDE_BASE]);
-    json_number(json, object, "new", row->value[SIDE_NEW]);
-    json_number(json, object, "change", row->change);
-    add_two(json, object, "interval", row->low, row->high);
-    json_number(json, object, "noise_within", row->within);
-    json_number(json, object, "noise_between", row->between);
-    json_text(json, object, "noise_from",
-              compare_is_common(row->verdict) ? compare_noise_name(row->noise) : NULL);
-    add_two(json, object, "runs", row->runs[SIDE_BASE], row->runs[SIDE_NEW]);
-    add_two(json, object, "repetitions", row->repetitions[SIDE_BASE], row->repetitions[SIDE_NEW]);
+    JSON_ROW(
+        json, rows, KEY("name", row->name), KEY("verdict", compare_verdict_name(row->verdict)),
+        KEY("reason", row->reason), KEY("because", row->because), KEY("lost", row->lost),
+        KEY("decides", (bool)(gate_fault(row, gate) != NULL)),
+        KEY("statistic", row->place == PLACE_BEST ? "best" : "median"),
+        KEY("best_of", row->best_of > 0 ? (double)row->best_of : NAN),
+        KEY("base", row->value[SIDE_BASE]), KEY("new", row->value[SIDE_NEW]),
+        KEY("change", row->change), KEY("interval", json_pair(json, row->low, row->high)),
+        KEY("noise_within", row->within), KEY("noise_between", row->between),
+        KEY("noise_from", compare_is_common(row->verdict) ? compare_noise_name(row->noise) : NULL),
+        KEY("runs", json_pair(json, row->runs[SIDE_BASE], row->runs[SIDE_NEW])),
+        KEY("repetitions",
+            json_pair(json, row->repetitions[SIDE_BASE], row->repetitions[SIDE_NEW])));
 }
 
 enum status comparison_json(const struct comparison *comparison, const struct compare_files *sides,
@@ -539,24 +516,19 @@ enum status comparison_json(const struct comparison *comparison, const struct co
     cJSON *root = json_object(&json, NULL, NULL), *counts, *rows;
     enum status status;
 
-    json_integer(&json, root, "schema", COMPARISON_SCHEMA);
-    json_text(&json, root, "metric", rule->metric);
-    json_text(&json, root, "time_unit", benchmark_metric_is_time(rule->metric) ? "us" : NULL);
+    JSON_ADD(&json, root, KEY("schema", COMPARISON_SCHEMA), KEY("metric", rule->metric),
+             KEY("time_unit", benchmark_metric_is_time(rule->metric) ? "us" : NULL));
     if (compare_better(rule) == BETTER_BY_NAME)
         json_text(&json, root, "larger_is_better", NULL);
     else
         json_bool(&json, root, "larger_is_better", compare_larger_is_better(rule));
-    json_number(&json, root, "threshold", rule->threshold);
-    json_number(&json, root, "noise", rule->noise);
-    json_number(&json, root, "noise_common",
-                comparison->run_noise[PLACE_BEST].rows > 0
-                    ? sqrt(comparison->run_noise[PLACE_BEST].common)
-                    : NAN);
-    add_files(&json, root, "base", &sides[SIDE_BASE]);
-    add_files(&json, root, "new", &sides[SIDE_NEW]);
-    json_text(&json, root, "doubts", remarks->doubts);
-    json_bool(&json, root, "passed", remarks->passes);
-    json_text(&json, root, "not_passed_because", remarks->why);
+    JSON_ADD(&json, root, KEY("threshold", rule->threshold), KEY("noise", rule->noise),
+             KEY("noise_common", comparison->run_noise[PLACE_BEST].rows > 0
+                                     ? sqrt(comparison->run_noise[PLACE_BEST].common)
+                                     : NAN),
+             KEY("base", files_json(&json, &sides[SIDE_BASE])),
+             KEY("new", files_json(&json, &sides[SIDE_NEW])), KEY("doubts", remarks->doubts),
+             KEY("passed", remarks->passes), KEY("not_passed_because", remarks->why));
     counts = json_object(&json, root, "counts");
     for (int i = 0; i < COMPARE_VERDICTS; i++)
         json_integer(&json, counts, compare_verdict_name((enum compare_verdict)i),

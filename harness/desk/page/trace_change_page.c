@@ -20,22 +20,19 @@ static const double ROW_LEAST = 0.001; /* of the longer step: smaller changes ar
 /* --- Cells --- */
 
 /* "+2.10 ms". */
-static void cell_change(char text[QUANTITY_SIZE + 2], double ns)
+static struct cell change_cell(double ns)
 {
-    snprintf(text, QUANTITY_SIZE + 2, "%s%s", ns < 0 ? "-" : "+", quantity_time(fabs(ns)).text);
+    return cell("%s%s", ns < 0 ? "-" : "+", quantity_time(fabs(ns)).text);
 }
 
 /* "+26.6%"; "new" and "gone" where one side has nothing. */
-static void cell_relative(char text[CELL_SIZE], int64_t base_ns, int64_t new_ns)
+static struct cell relative_cell(int64_t base_ns, int64_t new_ns)
 {
     double change = base_ns > 0 ? (double)(new_ns - base_ns) / (double)base_ns : NAN;
 
     if (base_ns == 0 || new_ns == 0)
-        snprintf(text, CELL_SIZE, "%s", base_ns == new_ns ? "-" : base_ns == 0 ? "new" : "gone");
-    else if (change >= 9.995)
-        snprintf(text, CELL_SIZE, "%.3gx", 1 + change);
-    else
-        snprintf(text, CELL_SIZE, "%+.1f%%", 100 * change);
+        return cell("%s", base_ns == new_ns ? "-" : base_ns == 0 ? "new" : "gone");
+    return change >= 9.995 ? cell("%.3gx", 1 + change) : cell("%+.1f%%", 100 * change);
 }
 
 /* --- Why --- */
@@ -45,13 +42,12 @@ static void print_step(const struct page *page, const struct trace_change *chang
     const struct step_change *step = &change->step;
     char doubts[800];
     const char *unit = step->per_sample ? "sample" : "step";
-    char moved[QUANTITY_SIZE + 2], relative[CELL_SIZE];
 
-    cell_change(moved, (double)step->change_ns);
-    cell_relative(relative, step->step_ns[SIDE_BASE], step->step_ns[SIDE_NEW]);
     page_paragraph(page, INK_BOLD, "A %s takes %s, and took %s: %s, %s.", unit,
                    quantity_time((double)step->step_ns[SIDE_NEW]).text,
-                   quantity_time((double)step->step_ns[SIDE_BASE]).text, moved, relative);
+                   quantity_time((double)step->step_ns[SIDE_BASE]).text,
+                   change_cell((double)step->change_ns).text,
+                   relative_cell(step->step_ns[SIDE_BASE], step->step_ns[SIDE_NEW]).text);
     if (step->per_sample)
         page_paragraph(page, INK_DOUBTFUL,
                        "A step has %.4g samples in base and %.4g in new, so times are per sample.",
@@ -85,16 +81,16 @@ static void describe_change(char *text, size_t size, const struct step_change *s
 static void print_pace(const struct page *page, const struct step_change *step, int number)
 {
     const struct device_pace *pace = &step->pace;
-    char moved[QUANTITY_SIZE + 2], text[160], factor[QUANTITY_SIZE];
+    char text[160], factor[QUANTITY_SIZE];
     bool other_blocks = fabs(log(pace->blocks)) >= log(1 + STEP_CHANGE_LEAST);
 
-    cell_change(moved, (double)pace->change_ns);
     quantity_factor(factor, pace->factor);
     snprintf(text, sizeof text, "the median of %d parts takes %s as long%s", pace->parts, factor,
              step->per_sample ? ""
              : other_blocks   ? ", by kernels of another size"
                               : ", by other kernels");
-    page_item(page, number, "all computation", text, INK_BOLD, moved);
+    page_item(page, number, "all computation", text, INK_BOLD,
+              change_cell((double)pace->change_ns).text);
 }
 
 /* Why nothing is named. */
@@ -135,7 +131,7 @@ static void print_why(const struct page *page, const struct trace_change *change
     page_heading(page, "Why");
     for (int64_t i = 0; i < step->count; i++) {
         const struct part_change *part = &step->parts[i];
-        char name[PART_TEXT], moved[QUANTITY_SIZE + 2], text[3 * NAME_SIZE];
+        char name[PART_TEXT], text[3 * NAME_SIZE];
         if (pace && llabs(step->pace.change_ns) >= llabs(part->change_ns)) {
             print_pace(page, step, ++number);
             pace = false;
@@ -143,16 +139,15 @@ static void print_why(const struct page *page, const struct trace_change *change
         if (!part->stands_out)
             continue;
         part_change_name(name, part);
-        cell_change(moved, (double)part->change_ns);
         describe_change(text, sizeof text, step, part);
-        page_item(page, ++number, name, text, INK_BOLD, moved);
+        page_item(page, ++number, name, text, INK_BOLD, change_cell((double)part->change_ns).text);
     }
     if (number == 0 && cause != NULL) {
-        char moved[QUANTITY_SIZE + 2], text[400];
-        cell_change(moved, (longer ? 1 : -1) * cause->lost_ns_per_step);
+        char text[400];
         snprintf(text, sizeof text, "%s (a finding that is %s; no part stands out)", cause->title,
                  longer ? "new" : "gone");
-        page_item(page, 1, cause->id, text, INK_BOLD, moved);
+        page_item(page, 1, cause->id, text, INK_BOLD,
+                  change_cell((longer ? 1 : -1) * cause->lost_ns_per_step).text);
     } else if (number == 0) {
         print_nothing(page, change);
     }
@@ -168,31 +163,26 @@ static const struct column part_columns[] = {
 static void add_row(struct page_rows *rows, const char *name, const int64_t ns[SIDES],
                     const char *interval, bool stands_out)
 {
-    struct quantity_text base = quantity_time((double)ns[SIDE_BASE]),
-                         new = quantity_time((double)ns[SIDE_NEW]);
-    char change[QUANTITY_SIZE + 2], relative[CELL_SIZE];
-    const char *const cells[] = { base.text, new.text, change, relative, interval, name };
-    const enum ink inks[ARRAY_SIZE(cells)] = {
+    const enum ink inks[ARRAY_SIZE(part_columns)] = {
         [2] = stands_out ? INK_BOLD : INK_PLAIN, [5] = stands_out ? INK_BOLD : INK_PLAIN
     };
 
-    cell_change(change, (double)(ns[SIDE_NEW] - ns[SIDE_BASE]));
-    cell_relative(relative, ns[SIDE_BASE], ns[SIDE_NEW]);
-    page_rows_add(rows, cells, inks);
+    PAGE_ROW(rows, inks, quantity_time((double)ns[SIDE_BASE]).text,
+             quantity_time((double)ns[SIDE_NEW]).text,
+             change_cell((double)(ns[SIDE_NEW] - ns[SIDE_BASE])).text,
+             relative_cell(ns[SIDE_BASE], ns[SIDE_NEW]).text, interval, name);
 }
 
 static void add_part(struct page_rows *rows, const struct part_change *part)
 {
-    char low[QUANTITY_SIZE + 2], high[QUANTITY_SIZE + 2], interval[2 * QUANTITY_SIZE + 8] = "-";
+    struct cell interval = { "-" };
     char name[PART_TEXT];
 
-    if (isfinite(part->low_ns)) {
-        cell_change(low, part->low_ns);
-        cell_change(high, part->high_ns);
-        snprintf(interval, sizeof interval, "%s to %s", low, high);
-    }
+    if (isfinite(part->low_ns))
+        interval =
+            cell("%s to %s", change_cell(part->low_ns).text, change_cell(part->high_ns).text);
     part_change_name(name, part);
-    add_row(rows, name, part->ns, interval, part->stands_out);
+    add_row(rows, name, part->ns, interval.text, part->stands_out);
 }
 
 static void print_parts(const struct page *page, const struct step_change *step)
@@ -244,16 +234,12 @@ static void print_phases(const struct page *page, const struct trace_change *cha
 
     for (int phase = 0; phase < PHASE_COUNT; phase++) {
         int64_t ns[SIDES] = { llround(phase_ns(base, phase)), llround(phase_ns(new, phase)) };
-        struct quantity_text first = quantity_time((double)ns[SIDE_BASE]),
-                             second = quantity_time((double)ns[SIDE_NEW]);
-        char moved[QUANTITY_SIZE + 2], relative[CELL_SIZE];
-        const char *const cells[] = { first.text, second.text, moved, relative,
-                                      phase_name((enum phase)phase) };
-        if (ns[SIDE_BASE] == 0 && ns[SIDE_NEW] == 0)
-            continue;
-        cell_change(moved, (double)(ns[SIDE_NEW] - ns[SIDE_BASE]));
-        cell_relative(relative, ns[SIDE_BASE], ns[SIDE_NEW]);
-        page_rows_add(rows, cells, NULL);
+        if (ns[SIDE_BASE] != 0 || ns[SIDE_NEW] != 0)
+            PAGE_ROW(rows, NULL, quantity_time((double)ns[SIDE_BASE]).text,
+                     quantity_time((double)ns[SIDE_NEW]).text,
+                     change_cell((double)(ns[SIDE_NEW] - ns[SIDE_BASE])).text,
+                     relative_cell(ns[SIDE_BASE], ns[SIDE_NEW]).text,
+                     phase_name((enum phase)phase));
     }
     if (!page_rows_any(rows)) {
         page_rows_close(rows);
@@ -318,120 +304,89 @@ void trace_change_page(const struct page *page, const struct trace_change *chang
 
 /* --- JSON --- */
 
-static void two_integers(struct json *json, cJSON *to, const char *name,
-                         const int64_t values[SIDES])
+static cJSON *sides_json(struct json *json, const int64_t values[SIDES])
 {
-    cJSON *array = json_array(json, to, name);
+    cJSON *array = json_array(json, NULL, NULL);
 
     for (int side = 0; side < SIDES; side++) json_integer(json, array, NULL, values[side]);
+    return array;
 }
 
 static void part_json(struct json *json, cJSON *array, const struct part_change *part)
 {
-    cJSON *object = json_object(json, array, NULL), *interval, *kernels, *counts;
+    cJSON *kernels = json_array(json, NULL, NULL);
 
-    json_text(json, object, "kind", part_kind_name(part->kind));
-    json_text(json, object, "name", part->name);
-    two_integers(json, object, "ns", part->ns);
-    json_integer(json, object, "change_ns", part->change_ns);
-    interval = json_array(json, object, "interval_ns");
-    json_number(json, interval, NULL, part->low_ns);
-    json_number(json, interval, NULL, part->high_ns);
-    json_number(json, object, "probability", part->probability);
-    json_bool(json, object, "stands_out", part->stands_out);
-    counts = json_array(json, object, "count");
-    kernels = json_array(json, object, "kernels");
-    for (int side = 0; side < SIDES; side++) {
-        json_number(json, counts, NULL, part->count[side]);
-        json_text(json, kernels, NULL, part->kernels[side]);
-    }
+    for (int side = 0; side < SIDES; side++) json_text(json, kernels, NULL, part->kernels[side]);
+    JSON_ROW(json, array, KEY("kind", part_kind_name(part->kind)), KEY("name", part->name),
+             KEY("ns", sides_json(json, part->ns)), KEY("change_ns", part->change_ns),
+             KEY("interval_ns", json_pair(json, part->low_ns, part->high_ns)),
+             KEY("probability", part->probability), KEY("stands_out", part->stands_out),
+             KEY("count", json_pair(json, part->count[SIDE_BASE], part->count[SIDE_NEW])),
+             KEY("kernels", kernels));
 }
 
-static void pace_json(struct json *json, cJSON *to, const struct device_pace *pace)
+static cJSON *pace_json(struct json *json, const struct device_pace *pace)
 {
-    cJSON *object;
-
-    if (pace->parts == 0) {
-        json_text(json, to, "pace", NULL);
-        return;
-    }
-    object = json_object(json, to, "pace");
-    json_integer(json, object, "parts", pace->parts);
-    json_number(json, object, "factor", pace->factor);
-    json_number(json, object, "spread", pace->spread);
-    json_bool(json, object, "other_work", pace->other_work);
-    json_number(json, object, "blocks", pace->blocks);
-    json_integer(json, object, "change_ns", pace->change_ns);
-    json_bool(json, object, "stands_out", pace->stands_out);
+    if (pace->parts == 0)
+        return NULL;
+    return JSON_OBJECT(json, KEY("parts", pace->parts), KEY("factor", pace->factor),
+                       KEY("spread", pace->spread), KEY("other_work", pace->other_work),
+                       KEY("blocks", pace->blocks), KEY("change_ns", pace->change_ns),
+                       KEY("stands_out", pace->stands_out));
 }
 
-static void phases_json(struct json *json, cJSON *to, const struct trace_change *change)
+static cJSON *phases_json(struct json *json, const struct trace_change *change)
 {
-    cJSON *object = json_object(json, to, "phases_ns"), *array;
+    cJSON *object = json_object(json, NULL, NULL);
 
     for (int phase = 0; phase < PHASE_COUNT; phase++) {
         double base = phase_ns(&change->sides[SIDE_BASE].summaries[change->at], phase),
                new = phase_ns(&change->sides[SIDE_NEW].summaries[change->at], phase);
-        if (base <= 0 && new <= 0)
-            continue;
-        array = json_array(json, object, phase_name((enum phase)phase));
-        json_number(json, array, NULL, base);
-        json_number(json, array, NULL, new);
+        if (base > 0 || new > 0)
+            JSON_ADD(json, object, KEY(phase_name((enum phase)phase), json_pair(json, base, new)));
     }
+    return object;
 }
 
-static void change_findings_json(struct json *json, cJSON *to, const char *name,
-                                 const struct trace_change *change, int side)
+static cJSON *change_findings_json(struct json *json, const struct trace_change *change, int side)
 {
-    cJSON *array = json_array(json, to, name);
+    cJSON *array = json_array(json, NULL, NULL);
 
     for (int64_t i = 0; i < change->sides[side].findings[change->at].count; i++) {
         const struct finding *finding = trace_change_only(change, side, i);
         if (finding != NULL)
             json_text(json, array, NULL, finding->id);
     }
-}
-
-static void differences_json(struct json *json, cJSON *to, const struct trace_change *change)
-{
-    cJSON *array = json_array(json, to, "differences");
-
-    for (int i = 0; i < change->difference_count; i++) {
-        const struct trace_difference *row = &change->differences[i];
-        cJSON *object = json_object(json, array, NULL);
-        json_text(json, object, "name", row->name);
-        json_text(json, object, "base", row->side[SIDE_BASE]);
-        json_text(json, object, "new", row->side[SIDE_NEW]);
-    }
+    return array;
 }
 
 void trace_change_json(struct json *json, cJSON *array, const struct trace_change *change)
 {
     const struct step_change *step = &change->step;
-    cJSON *object = json_object(json, array, NULL), *parts, *samples, *untraced;
+    const struct untraced *untraced = change->untraced;
+    cJSON *parts = json_array(json, NULL, NULL), *differences = json_array(json, NULL, NULL);
     char because[512], doubts[800];
 
-    json_text(json, object, "base", change->sides[SIDE_BASE].paths[change->at]);
-    json_text(json, object, "new", change->sides[SIDE_NEW].paths[change->at]);
-    json_text(json, object, "per", step->per_sample ? "sample" : "step");
-    two_integers(json, object, "steps", step->steps);
-    samples = json_array(json, object, "samples_per_step");
-    for (int side = 0; side < SIDES; side++) json_number(json, samples, NULL, step->samples[side]);
-    two_integers(json, object, "step_ns", step->step_ns);
-    json_integer(json, object, "change_ns", step->change_ns);
     trace_change_words(because, sizeof because, change);
-    json_text(json, object, "because", because);
-    json_bool(json, object, "differs", step->differs);
-    untraced = json_array(json, object, "untraced_ns");
-    for (int side = 0; side < SIDES; side++)
-        json_number(json, untraced, NULL, change->untraced[side].step_ns);
     trace_change_doubts(doubts, sizeof doubts, change);
-    json_text(json, object, "doubts", doubts);
-    pace_json(json, object, &step->pace);
-    parts = json_array(json, object, "parts");
     for (int64_t i = 0; i < step->count; i++) part_json(json, parts, &step->parts[i]);
-    phases_json(json, object, change);
-    change_findings_json(json, object, "findings_gone", change, SIDE_BASE);
-    change_findings_json(json, object, "findings_new", change, SIDE_NEW);
-    differences_json(json, object, change);
+    for (const struct trace_difference *row = change->differences;
+         row < change->differences + change->difference_count; row++)
+        JSON_ROW(json, differences, KEY("name", row->name), KEY("base", row->side[SIDE_BASE]),
+                 KEY("new", row->side[SIDE_NEW]));
+    JSON_ROW(
+        json, array, KEY("base", change->sides[SIDE_BASE].paths[change->at]),
+        KEY("new", change->sides[SIDE_NEW].paths[change->at]),
+        KEY("per", step->per_sample ? "sample" : "step"),
+        KEY("steps", sides_json(json, step->steps)),
+        KEY("samples_per_step", json_pair(json, step->samples[SIDE_BASE], step->samples[SIDE_NEW])),
+        KEY("step_ns", sides_json(json, step->step_ns)), KEY("change_ns", step->change_ns),
+        KEY("because", because), KEY("differs", step->differs),
+        KEY("untraced_ns",
+            json_pair(json, untraced[SIDE_BASE].step_ns, untraced[SIDE_NEW].step_ns)),
+        KEY("doubts", doubts), KEY("pace", pace_json(json, &step->pace)), KEY("parts", parts),
+        KEY("phases_ns", phases_json(json, change)),
+        KEY("findings_gone", change_findings_json(json, change, SIDE_BASE)),
+        KEY("findings_new", change_findings_json(json, change, SIDE_NEW)),
+        KEY("differences", differences));
 }

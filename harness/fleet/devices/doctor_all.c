@@ -389,22 +389,18 @@ static int count_bad(const struct all_devices *all)
 
 static void add_look(struct json *json, cJSON *array, const struct one_device *item, int look)
 {
-    cJSON *object = json_object(json, array, NULL);
+    cJSON *object = JSON_ROW(json, array, KEY("device", item->label),
+                             KEY("trouble", item->looks[look].text == NULL ? item->trouble : NULL));
 
-    json_text(json, object, "device", item->label);
-    json_text(json, object, "trouble", item->looks[look].text == NULL ? item->trouble : NULL);
     if (item->looks[look].text != NULL)
         cJSON_AddItemToObject(object, "doctor", cJSON_Parse(item->looks[look].text));
 }
 
 static enum status print_json(const struct all_devices *all)
 {
-    enum status status;
     struct json json = { false };
-    cJSON *root = json_object(&json, NULL, NULL), *array;
+    cJSON *root = JSON_OBJECT(&json, KEY("schema", 1)), *array;
     char why[600];
-
-    json_integer(&json, root, "schema", 1);
     for (int l = 0; l < LOOKS; l++) {
         array = json_array(&json, root, l == ALONE ? "alone" : "together");
         for (int i = 0; i < all->count; i++) add_look(&json, array, &all->items[i], l);
@@ -416,9 +412,7 @@ static enum status print_json(const struct all_devices *all)
     for (int i = 0; i < all->count; i++)
         if (is_odd(why, sizeof why, all, i))
             json_text(&json, array, NULL, all->items[i].label);
-    status = json_to_stdout(&json, root);
-    cJSON_Delete(root);
-    return status;
+    return json_end(&json, root);
 }
 
 static enum status print_all(const struct all_devices *all, int *exit_code)

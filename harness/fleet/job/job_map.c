@@ -62,7 +62,6 @@ static void add_layer(struct json *json, cJSON *layers, const struct map *map, c
     int64_t columns = (job->step_count + joined - 1) / joined;
     struct arena *scratch = arena_scratch(map->arena);
     double *values = ARENA_NEW(scratch, double, job->rank_count *columns);
-    cJSON *object = json_object(json, layers, NULL);
 
     for (int64_t i = 0; i < job->rank_count; i++)
         for (int64_t step = 0; step < job->step_count; step++) {
@@ -73,10 +72,9 @@ static void add_layer(struct json *json, cJSON *layers, const struct map *map, c
         }
     for (int64_t i = 0; i < job->rank_count * columns; i++)
         values[i] = trunc(values[i]) + 0.0; /* no -0 */
-    json_text(json, object, "name", name);
-    json_integer(json, object, "columns", columns);
-    json_integer(json, object, "steps_per_column", joined);
-    json_numbers(json, object, "ns", values, job->rank_count * columns, 12);
+    JSON_ROW(json, layers, KEY("name", name), KEY("columns", columns),
+             KEY("steps_per_column", joined),
+             KEY("ns", json_series(json, values, job->rank_count * columns, 12)));
     arena_close(scratch);
 }
 
@@ -104,7 +102,6 @@ static void add_timeline(struct json *json, cJSON *to, const struct map *map)
     int64_t steps = drawn_steps(scratch, job), count = 0;
     double *counts = ARENA_NEW(scratch, double, job->rank_count *steps);
     double *values = ARENA_NEW(scratch, double, JOB_MAP_CELLS);
-    cJSON *object = json_object(json, to, "timeline");
 
     for (int64_t i = 0; i < job->rank_count; i++) {
         const struct job_rank *rank = &job->ranks[map->order[i]];
@@ -119,9 +116,9 @@ static void add_timeline(struct json *json, cJSON *to, const struct map *map)
             values[count++] = (double)meeting->transfer_ns;
         }
     }
-    json_integer(json, object, "steps", steps);
-    json_numbers(json, object, "counts", counts, job->rank_count * steps, 12);
-    json_numbers(json, object, "own_wait_transfer_ns", values, count, 12);
+    JSON_ADD(json, json_object(json, to, "timeline"), KEY("steps", steps),
+             KEY("counts", json_series(json, counts, job->rank_count * steps, 12)),
+             KEY("own_wait_transfer_ns", json_series(json, values, count, 12)));
     arena_close(scratch);
 }
 
@@ -150,9 +147,9 @@ static void add_numbers(struct json *json, cJSON *to, const struct map *map)
         nodes[i] = job->ranks[map->order[i]].node;
     }
     for (int64_t i = 0; i < job->step_count; i++) steps[i] = (double)job->numbers[i];
-    json_numbers(json, to, "steps", steps, job->step_count, 12);
-    json_numbers(json, to, "ranks", ranks, job->rank_count, 12);
-    json_numbers(json, to, "nodes", nodes, job->rank_count, 12);
+    JSON_ADD(json, to, KEY("steps", json_series(json, steps, job->step_count, 12)),
+             KEY("ranks", json_series(json, ranks, job->rank_count, 12)),
+             KEY("nodes", json_series(json, nodes, job->rank_count, 12)));
     arena_close(scratch);
 }
 

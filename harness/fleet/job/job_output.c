@@ -130,15 +130,11 @@ static void print_kinds(const struct page *page, const struct job *job)
     rows = page_rows_open(columns, ARRAY_SIZE(columns));
     for (int i = 0; i < count; i++) {
         const struct job_group *first = kinds[i].first;
-        struct quantity_text transfer = quantity_time(kinds[i].transfer_ns),
-                             waits = quantity_time(kinds[i].wait_ns),
-                             bytes = quantity_bytes(first->bytes > 0 ? (double)first->bytes : NAN);
-        char size[24], groups[24];
-        const char *const cells[] = { first->kind, size,       groups,           transfer.text,
-                                      waits.text,  bytes.text, first->collective };
-        snprintf(size, sizeof size, "%lld", (long long)first->size);
-        snprintf(groups, sizeof groups, "%lld", (long long)kinds[i].count);
-        page_rows_add(rows, cells, NULL);
+        PAGE_ROW(rows, NULL, first->kind, quantity_count(first->size).text,
+                 quantity_count(kinds[i].count).text, quantity_time(kinds[i].transfer_ns).text,
+                 quantity_time(kinds[i].wait_ns).text,
+                 quantity_bytes(first->bytes > 0 ? (double)first->bytes : NAN).text,
+                 first->collective);
     }
     page_rows_print(page, rows);
 }
@@ -174,17 +170,13 @@ static void print_latest(const struct page *page, const struct job_view *view)
     page_heading(page, "The latest ranks: own time beyond the others', per step");
     rows = page_rows_open(columns, ARRAY_SIZE(columns));
     for (int i = 0; i < count; i++) {
-        struct quantity_text late = quantity_time(latest[i]->late_ns);
-        char rank[24], steps[48];
-        const char *const cells[] = { rank, late.text, steps,
-                                      view->job->nodes[latest[i]->node].name };
         int64_t critical = 0;
         for (int64_t step = 0; step < view->job->step_count; step++)
             critical += view->causes->critical[step].rank == latest[i] - view->job->ranks;
-        snprintf(rank, sizeof rank, "%lld", (long long)latest[i]->rank);
-        snprintf(steps, sizeof steps, "%lld of %lld", (long long)critical,
-                 (long long)view->job->step_count);
-        page_rows_add(rows, cells, NULL);
+        PAGE_ROW(rows, NULL, quantity_count(latest[i]->rank).text,
+                 quantity_time(latest[i]->late_ns).text,
+                 cell("%lld of %lld", (long long)critical, (long long)view->job->step_count).text,
+                 view->job->nodes[latest[i]->node].name);
     }
     page_rows_print(page, rows);
     for (int i = 0; i < JOB_WITHOUT; i++)
@@ -281,23 +273,17 @@ static void add_causes(struct json *json, cJSON *to, const struct job_view *view
 
     for (int i = 0; i < view->causes->count; i++) {
         const struct job_cause *cause = &view->causes->items[i];
-        cJSON *object = json_object(json, array, NULL);
         bool node = cause->kind == JOB_LATE_NODE || cause->kind == JOB_DRIFTING_NODE;
         name_cause(text, sizeof text, job, cause);
-        json_text(json, object, "id", job_cause_name(cause->kind));
-        json_number(json, object, "rank",
-                    cause->kind == JOB_LATE_RANK ? (double)job->ranks[cause->which].rank : NAN);
-        json_text(json, object, "node", node ? job->nodes[cause->which].name : NULL);
-        json_text(json, object, "rack",
-                  cause->kind == JOB_LATE_RACK ? job->racks[cause->which] : NULL);
-        json_number(json, object, "place",
-                    cause->kind == JOB_LATE_PLACE ? (double)cause->which : NAN);
-        json_text(json, object, "group",
-                  cause->kind == JOB_SLOW_LINK ? job->groups[cause->which].name : NULL);
-        json_number(json, object, "lost_ns_per_step", cause->lost_ns);
-        json_number(json, object, "late_ns", cause->late_ns);
-        json_text(json, object, "text", text);
-        json_text(json, object, "advice", words[cause->kind].advice);
+        JSON_ROW(
+            json, array, KEY("id", job_cause_name(cause->kind)),
+            KEY("rank", cause->kind == JOB_LATE_RANK ? (double)job->ranks[cause->which].rank : NAN),
+            KEY("node", node ? job->nodes[cause->which].name : NULL),
+            KEY("rack", cause->kind == JOB_LATE_RACK ? job->racks[cause->which] : NULL),
+            KEY("place", cause->kind == JOB_LATE_PLACE ? (double)cause->which : NAN),
+            KEY("group", cause->kind == JOB_SLOW_LINK ? job->groups[cause->which].name : NULL),
+            KEY("lost_ns_per_step", cause->lost_ns), KEY("late_ns", cause->late_ns),
+            KEY("text", text), KEY("advice", words[cause->kind].advice));
     }
 }
 
@@ -307,15 +293,10 @@ static void add_groups(struct json *json, cJSON *to, const struct job *job)
     cJSON *array = json_array(json, to, "groups");
     int count = gather_kinds(job, kinds);
 
-    for (int i = 0; i < count; i++) {
-        cJSON *object = json_object(json, array, NULL);
-        json_text(json, object, "kind", kinds[i].first->kind);
-        json_integer(json, object, "size", kinds[i].first->size);
-        json_integer(json, object, "count", kinds[i].count);
-        json_text(json, object, "collective", kinds[i].first->collective);
-        json_number(json, object, "transfer_ns", kinds[i].transfer_ns);
-        json_number(json, object, "wait_ns", kinds[i].wait_ns);
-    }
+    for (int i = 0; i < count; i++)
+        JSON_ROW(json, array, KEY("kind", kinds[i].first->kind), KEY("size", kinds[i].first->size),
+                 KEY("count", kinds[i].count), KEY("collective", kinds[i].first->collective),
+                 KEY("transfer_ns", kinds[i].transfer_ns), KEY("wait_ns", kinds[i].wait_ns));
 }
 
 static void add_steps(struct json *json, cJSON *to, const struct job_view *view)
@@ -325,14 +306,12 @@ static void add_steps(struct json *json, cJSON *to, const struct job_view *view)
 
     for (int64_t i = 0; i < job->step_count && view->causes->holds; i++) {
         const struct job_critical *critical = &view->causes->critical[i];
-        cJSON *object = json_object(json, array, NULL);
-        json_integer(json, object, "number", job->numbers[i]);
-        json_number(json, object, "critical_rank",
-                    critical->rank >= 0 ? (double)job->ranks[critical->rank].rank : NAN);
-        json_number(json, object, "own_ns", critical->own_ns);
-        json_number(json, object, "beyond_others_ns", critical->beyond_ns);
-        json_text(json, object, "part",
-                  critical->part >= 0 ? step_part_name((enum step_part)critical->part) : NULL);
+        JSON_ROW(json, array, KEY("number", job->numbers[i]),
+                 KEY("critical_rank",
+                     critical->rank >= 0 ? (double)job->ranks[critical->rank].rank : NAN),
+                 KEY("own_ns", critical->own_ns), KEY("beyond_others_ns", critical->beyond_ns),
+                 KEY("part",
+                     critical->part >= 0 ? step_part_name((enum step_part)critical->part) : NULL));
     }
 }
 
@@ -340,15 +319,12 @@ static void add_nodes(struct json *json, cJSON *to, const struct job *job)
 {
     cJSON *array = json_array(json, to, "nodes");
 
-    for (int64_t i = 0; i < job->node_count; i++) {
-        cJSON *object = json_object(json, array, NULL);
-        json_text(json, object, "node", job->nodes[i].name);
-        json_text(json, object, "rack",
-                  job->nodes[i].rack >= 0 ? job->racks[job->nodes[i].rack] : NULL);
-        json_integer(json, object, "ranks", job->nodes[i].rank_count);
-        json_number(json, object, "clock_offset_ns", job->nodes[i].offset_ns);
-        json_number(json, object, "clock_drift_ppm", 1e6 * job->nodes[i].drift);
-    }
+    for (int64_t i = 0; i < job->node_count; i++)
+        JSON_ROW(json, array, KEY("node", job->nodes[i].name),
+                 KEY("rack", job->nodes[i].rack >= 0 ? job->racks[job->nodes[i].rack] : NULL),
+                 KEY("ranks", job->nodes[i].rank_count),
+                 KEY("clock_offset_ns", job->nodes[i].offset_ns),
+                 KEY("clock_drift_ppm", 1e6 * job->nodes[i].drift));
 }
 
 static void add_ranks(struct json *json, cJSON *to, const struct job *job)
@@ -357,12 +333,9 @@ static void add_ranks(struct json *json, cJSON *to, const struct job *job)
     int count = find_latest(job, latest);
     cJSON *array = json_array(json, to, "latest_ranks");
 
-    for (int i = 0; i < count; i++) {
-        cJSON *object = json_object(json, array, NULL);
-        json_integer(json, object, "rank", latest[i]->rank);
-        json_text(json, object, "node", job->nodes[latest[i]->node].name);
-        json_number(json, object, "late_ns", latest[i]->late_ns);
-    }
+    for (int i = 0; i < count; i++)
+        JSON_ROW(json, array, KEY("rank", latest[i]->rank),
+                 KEY("node", job->nodes[latest[i]->node].name), KEY("late_ns", latest[i]->late_ns));
 }
 
 void job_json(struct json *json, cJSON *to, const struct job_view *view)
@@ -371,19 +344,15 @@ void job_json(struct json *json, cJSON *to, const struct job_view *view)
     char missing[TEXT_SIZE];
     cJSON *array;
 
-    json_integer(json, to, "schema", SCHEMA);
-    json_integer(json, to, "ranks", job->rank_count);
-    json_integer(json, to, "world_size", job->world_size);
-    json_integer(json, to, "missing", name_missing(missing, sizeof missing, job));
-    json_number(json, to, "step_ns", job->step_ns);
-    json_number(json, to, "replayed_ns", job->replayed_ns);
-    json_bool(json, to, "explained", view->causes->holds);
+    JSON_ADD(json, to, KEY("schema", SCHEMA), KEY("ranks", job->rank_count),
+             KEY("world_size", job->world_size),
+             KEY("missing", name_missing(missing, sizeof missing, job)),
+             KEY("step_ns", job->step_ns), KEY("replayed_ns", job->replayed_ns),
+             KEY("explained", view->causes->holds));
     array = json_array(json, to, "left_out");
-    for (int64_t i = 0; i < view->stranger_count; i++) {
-        cJSON *object = json_object(json, array, NULL);
-        json_text(json, object, "file", view->strangers[i].file);
-        json_text(json, object, "reason", view->strangers[i].why);
-    }
+    for (int64_t i = 0; i < view->stranger_count; i++)
+        JSON_ROW(json, array, KEY("file", view->strangers[i].file),
+                 KEY("reason", view->strangers[i].why));
     add_causes(json, to, view);
     add_groups(json, to, job);
     add_steps(json, to, view);

@@ -382,14 +382,10 @@ void device_links_json(struct json *json, cJSON *root, const struct device_links
 
     for (int i = 0; i < links->count; i++) {
         const struct device_way *way = &links->ways[i];
-        cJSON *object = json_object(json, array, NULL);
-        json_integer(json, object, "from", way->from);
-        json_integer(json, object, "to", way->to);
-        json_text(json, object, "link", way->link.kind);
-        json_number(json, object, "direct", number_of(way->link.direct));
-        json_number(json, object, "numa_distance", number_of(way->link.numa_distance));
-        json_number(json, object, "bytes_per_second", way->bytes_per_second);
-        json_number(json, object, "copy_ns", way->copy_ns);
-        json_text(json, object, "failure", way->failure);
+        JSON_ROW(json, array, KEY("from", way->from), KEY("to", way->to),
+                 KEY("link", way->link.kind), KEY("direct", number_of(way->link.direct)),
+                 KEY("numa_distance", number_of(way->link.numa_distance)),
+                 KEY("bytes_per_second", way->bytes_per_second), KEY("copy_ns", way->copy_ns),
+                 KEY("failure", way->failure));
     }
 }

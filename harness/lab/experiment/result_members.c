@@ -102,7 +102,8 @@ static void series_member(struct members *members, const char *name, double *val
     if (members->reading)
         member_numbers(members, name, values, count);
     else
-        json_numbers(members->json, members->object, name, values, count, digits);
+        JSON_ADD(members->json, members->object,
+                 KEY(name, json_series(members->json, values, count, digits)));
 }
 
 void repetition_members(struct members *members, void *object)

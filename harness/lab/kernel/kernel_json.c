@@ -16,15 +16,9 @@
 static void put_accesses(struct json *json, cJSON *to, const char *name, const char *unit,
                          const struct simt_accesses *of)
 {
-    cJSON *row;
-
-    if (of->requests == 0)
-        return;
-    row = json_object(json, to, NULL);
-    json_text(json, row, "name", name);
-    json_text(json, row, "unit", unit);
-#define PUT(count) json_unsigned(json, row, #count, of->count);
-    SIMT_ACCESS_COUNTS(PUT)
+#define PUT(count) , KEY(#count, of->count)
+    if (of->requests > 0)
+        JSON_ROW(json, to, KEY("name", name), KEY("unit", unit) SIMT_ACCESS_COUNTS(PUT));
 #undef PUT
 }
 
@@ -42,48 +36,34 @@ static void put_counts(struct json *json, cJSON *to, const struct simt_counts *c
 #undef PUT
 }
 
-static void put_dimensions(struct json *json, cJSON *to, const char *name, const unsigned *of)
+static cJSON *dimensions(struct json *json, const unsigned *of)
 {
-    cJSON *array = json_array(json, to, name);
-
-    for (int i = 0; i < 3; i++) json_unsigned(json, array, NULL, of[i]);
+    return json_series(json, (const double[]){ of[0], of[1], of[2] }, 3, 15);
 }
 
-static void put_wrong(struct json *json, cJSON *root, const struct simt_finding *finding)
+static cJSON *wrong_json(struct json *json, const struct simt_finding *finding)
 {
-    cJSON *wrong;
-
-    if (finding->kind == SIMT_NONE) {
-        json_text(json, root, "wrong", NULL);
-        return;
-    }
-    wrong = json_object(json, root, "wrong");
-    json_text(json, wrong, "kind", simt_finding_text(finding->kind));
-    json_text(json, wrong, "place", finding->place);
-    json_text(json, wrong, "instruction", finding->instruction);
-    json_text(json, wrong, "detail", finding->detail);
+    if (finding->kind == SIMT_NONE)
+        return NULL;
+    return JSON_OBJECT(json, KEY("kind", simt_finding_text(finding->kind)),
+                       KEY("place", finding->place), KEY("instruction", finding->instruction),
+                       KEY("detail", finding->detail));
 }
 
-static void put_residency(struct json *json, cJSON *root, const struct kernel_facts *facts)
+static cJSON *residency_json(struct json *json, const struct kernel_facts *facts)
 {
     const struct residency *residency = &facts->residency;
     const struct simt_shape *shape = &facts->outcome->shape;
-    cJSON *to = json_object(json, root, "residency");
 
-    json_integer(json, to, "architecture", facts->architecture->number);
-    json_integer(json, to, "registers", facts->needs.registers);
-    json_bool(json, to, "from_ptxas", facts->is_from_ptxas);
-    json_integer(json, to, "spilled_bytes", facts->needs.spilled_bytes);
-    json_integer(json, to, "shared_bytes", shape->shared_bytes + (int64_t)facts->run->shared_bytes);
-    json_integer(json, to, "local_bytes", shape->local_bytes);
-    json_integer(json, to, "warps", residency->warps);
-    json_integer(json, to, "most_warps", residency->most_warps);
-    json_integer(json, to, "blocks", residency->blocks);
-    json_text(json, to, "limit",
-              residency->warps > 0 ? residency_limit_text(residency->limit) : NULL);
-    json_integer(json, to, "wave", residency->wave);
-    json_integer(json, to, "waves", residency->waves);
-    json_integer(json, to, "last", residency->last);
+    return JSON_OBJECT(
+        json, KEY("architecture", facts->architecture->number),
+        KEY("registers", facts->needs.registers), KEY("from_ptxas", facts->is_from_ptxas),
+        KEY("spilled_bytes", facts->needs.spilled_bytes),
+        KEY("shared_bytes", shape->shared_bytes + (int64_t)facts->run->shared_bytes),
+        KEY("local_bytes", shape->local_bytes), KEY("warps", residency->warps),
+        KEY("most_warps", residency->most_warps), KEY("blocks", residency->blocks),
+        KEY("limit", residency->warps > 0 ? residency_limit_text(residency->limit) : NULL),
+        KEY("wave", residency->wave), KEY("waves", residency->waves), KEY("last", residency->last));
 }
 
 /* The number of the array that an address is in, from 1 on, and its place there. 0: none. */
@@ -110,7 +90,6 @@ static void put_sample(struct json *json, cJSON *to, const struct kernel_facts *
     double offsets[32];
     uint64_t offset = 0;
     int lanes = 0, argument = 0;
-    cJSON *row = json_object(json, to, NULL);
 
     for (int l = 0; l < 32; l++) {
         if (!(sample->mask >> l & 1))
@@ -122,22 +101,16 @@ static void put_sample(struct json *json, cJSON *to, const struct kernel_facts *
         }
         offsets[lanes++] = (double)offset;
     }
-    json_text(json, row, "file", sample->file);
-    json_integer(json, row, "line", sample->line);
-    json_text(json, row, "instruction", sample->instruction);
-    json_text(json, row, "access", kinds[sample->access]);
-    json_text(json, row, "space", sample->shared ? "shared" : "global");
-    json_integer(json, row, "argument", argument);
-    json_integer(json, row, "bytes", sample->bytes);
-    json_unsigned(json, row, "mask", sample->mask);
-    json_numbers(json, row, "offsets", offsets, argument > 0 || sample->shared ? lanes : 0, 15);
-    json_integer(json, row, "touched", sample->touched);
-    json_integer(json, row, "wanted", sample->wanted);
-    json_number(json, row, "touched_mean",
-                simt_ratio(sample->counts.touched, sample->counts.requests));
-    json_number(json, row, "wanted_mean",
-                simt_ratio(sample->counts.wanted, sample->counts.requests));
-    json_unsigned(json, row, "requests", sample->counts.requests);
+    lanes = argument > 0 || sample->shared ? lanes : 0;
+    JSON_ROW(json, to, KEY("file", sample->file), KEY("line", sample->line),
+             KEY("instruction", sample->instruction), KEY("access", kinds[sample->access]),
+             KEY("space", sample->shared ? "shared" : "global"), KEY("argument", argument),
+             KEY("bytes", sample->bytes), KEY("mask", sample->mask),
+             KEY("offsets", json_series(json, offsets, lanes, 15)), KEY("touched", sample->touched),
+             KEY("wanted", sample->wanted),
+             KEY("touched_mean", simt_ratio(sample->counts.touched, sample->counts.requests)),
+             KEY("wanted_mean", simt_ratio(sample->counts.wanted, sample->counts.requests)),
+             KEY("requests", sample->counts.requests));
 }
 
 static enum status put_array(struct json *json, cJSON *to, const struct kernel_output *output,
@@ -147,41 +120,20 @@ static enum status put_array(struct json *json, cJSON *to, const struct kernel_o
     const struct kernel_array *array = &output->facts.outcome->arrays[number];
     int64_t count = argument->count < output->elements ? argument->count : output->elements;
     double *values;
-    cJSON *row;
 
     if (argument->count == 0)
         return STATUS_OK;
     TRY(rows_make(&values, count));
     for (int64_t i = 0; i < count; i++)
         values[i] = kernel_element(argument->type, array->elements, i);
-    row = json_object(json, to, NULL);
-    json_integer(json, row, "argument", number + 1);
-    json_text(json, row, "type", kernel_type_name(argument->type));
-    json_integer(json, row, "elements", argument->count);
-    json_unsigned(json, row, "read_bytes", array->footprint.read);
-    json_unsigned(json, row, "written_bytes", array->footprint.written);
-    json_unsigned(json, row, "atomic_words", array->footprint.atomic_words);
-    json_unsigned(json, row, "atomic_most", array->footprint.atomic_most);
-    json_numbers(json, row, "values", values, count, 9);
+    JSON_ROW(json, to, KEY("argument", number + 1), KEY("type", kernel_type_name(argument->type)),
+             KEY("elements", argument->count), KEY("read_bytes", array->footprint.read),
+             KEY("written_bytes", array->footprint.written),
+             KEY("atomic_words", array->footprint.atomic_words),
+             KEY("atomic_most", array->footprint.atomic_most),
+             KEY("values", json_series(json, values, count, 9)));
     free(values);
     return STATUS_OK;
-}
-
-static void put_findings(struct json *json, cJSON *root, const struct kernel_output *output)
-{
-    cJSON *findings = json_array(json, root, "findings");
-
-    for (int i = 0; i < output->finding_count; i++) {
-        const struct kernel_finding *finding = &output->findings[i];
-        cJSON *row = json_object(json, findings, NULL);
-        json_text(json, row, "id", finding->rule->id);
-        json_text(json, row, "title", finding->rule->title);
-        json_text(json, row, "text", finding->text);
-        json_text(json, row, "advice", finding->rule->advice);
-        json_text(json, row, "file", finding->file);
-        json_integer(json, row, "line", finding->line);
-        json_number(json, row, "share", finding->share);
-    }
 }
 
 /* The first and the last line of a file that ran; last 0: none did. */
@@ -226,28 +178,30 @@ static enum status put_code(struct json *json, cJSON *root, const struct kernel_
 static enum status put_all(struct json *json, cJSON *root, const struct kernel_output *output)
 {
     const struct kernel_outcome *outcome = output->facts.outcome;
+    const struct kernel_finding *findings = output->findings;
     cJSON *to;
 
-    json_integer(json, root, "schema", 1);
-    json_text(json, root, "file", output->file);
-    json_text(json, root, "kernel", outcome->kernel_name);
-    json_text(json, root, "source", output->source_path);
+    JSON_ADD(json, root, KEY("schema", 1), KEY("file", output->file),
+             KEY("kernel", outcome->kernel_name), KEY("source", output->source_path));
     TRY(put_code(json, root, output));
-    put_dimensions(json, root, "grid", output->facts.run->blocks);
-    put_dimensions(json, root, "block", output->facts.run->threads);
-    put_wrong(json, root, &outcome->finding);
-    put_findings(json, root, output);
-    to = json_object(json, root, "counts");
-    json_unsigned(json, to, "warps", outcome->counts.warps);
+    JSON_ADD(json, root, KEY("grid", dimensions(json, output->facts.run->blocks)),
+             KEY("block", dimensions(json, output->facts.run->threads)),
+             KEY("wrong", wrong_json(json, &outcome->finding)));
+    to = json_array(json, root, "findings");
+    for (int i = 0; i < output->finding_count; i++)
+        JSON_ROW(json, to, KEY("id", findings[i].rule->id), KEY("title", findings[i].rule->title),
+                 KEY("text", findings[i].text), KEY("advice", findings[i].rule->advice),
+                 KEY("file", findings[i].file), KEY("line", findings[i].line),
+                 KEY("share", findings[i].share));
+    to = JSON_OBJECT(json, KEY("warps", outcome->counts.warps));
     put_counts(json, to, &outcome->counts);
-    put_residency(json, root, &output->facts);
+    JSON_ADD(json, root, KEY("counts", to), KEY("residency", residency_json(json, &output->facts)));
     to = json_array(json, root, "lines");
-    for (int i = 0; i < outcome->line_count; i++) {
-        cJSON *row = json_object(json, to, NULL);
-        json_text(json, row, "file", outcome->lines[i].file);
-        json_integer(json, row, "line", outcome->lines[i].line);
-        put_counts(json, row, &outcome->lines[i].counts);
-    }
+    for (int i = 0; i < outcome->line_count; i++)
+        put_counts(json,
+                   JSON_ROW(json, to, KEY("file", outcome->lines[i].file),
+                            KEY("line", outcome->lines[i].line)),
+                   &outcome->lines[i].counts);
     to = json_array(json, root, "samples");
     for (int i = 0; i < outcome->sample_count; i++)
         put_sample(json, to, &output->facts, &outcome->samples[i]);
@@ -273,14 +227,10 @@ out:
 
 /* --- Lessons --- */
 
-static void put_lines(struct json *json, cJSON *to, const char *name,
-                      const struct lesson_lines *lines)
+static cJSON *lines_json(struct json *json, const struct lesson_lines *lines)
 {
-    cJSON *object = json_object(json, to, name);
-
-    json_text(json, object, "before", lines->before);
-    json_text(json, object, "after", lines->after);
-    json_text(json, object, "instead", lines->instead);
+    return JSON_OBJECT(json, KEY("before", lines->before), KEY("after", lines->after),
+                       KEY("instead", lines->instead));
 }
 
 /* The words for each variant, which say how it differs. */
@@ -293,38 +243,28 @@ static void put_words(struct json *json, cJSON *to, const struct kernel_lesson *
 static void put_prediction(struct json *json, cJSON *array, const struct prediction *prediction,
                            bool between, int arch)
 {
-    cJSON *object = json_object(json, array, NULL);
     const struct kernel_count_row *count = &kernel_counts[prediction->count];
 
-    json_text(json, object, "count", count->name);
-    json_text(json, object, "unit", count->unit);
-    json_text(json, object, "meaning", count->meaning);
-    json_text(json, object, "metric", count->metric);
-    json_integer(json, object, "arch", architectures[arch].number);
-    json_number(json, object, "before", prediction->before[arch]);
-    json_number(json, object, "after", prediction->after[arch]);
-    json_number(json, object, "between", between ? prediction->between[arch] : NAN);
-    json_number(json, object, "within", prediction->within);
+    JSON_ROW(json, array, KEY("count", count->name), KEY("unit", count->unit),
+             KEY("meaning", count->meaning), KEY("metric", count->metric),
+             KEY("arch", architectures[arch].number), KEY("before", prediction->before[arch]),
+             KEY("after", prediction->after[arch]),
+             KEY("between", between ? prediction->between[arch] : NAN),
+             KEY("within", prediction->within));
 }
 
 void lesson_json(struct json *json, cJSON *array, const struct kernel_lesson *lesson,
                  const char *group)
 {
-    cJSON *object = json_object(json, array, NULL), *foretold;
+    cJSON *object = JSON_ROW(
+        json, array, KEY("name", lesson->name), KEY("group", group), KEY("title", lesson->title),
+        KEY("symptom", lesson->symptom), KEY("cause", lesson->cause), KEY("fix", lesson->fix),
+        KEY("look", lesson->look), KEY("cost", lesson->cost), KEY("section", lesson->section),
+        KEY("rule", lesson->rule), KEY("cuda", lines_json(json, &lesson->cuda)),
+        KEY("triton", lines_json(json, &lesson->triton)),
+        KEY("pytorch", lines_json(json, &lesson->pytorch)));
+    cJSON *foretold;
 
-    json_text(json, object, "name", lesson->name);
-    json_text(json, object, "group", group);
-    json_text(json, object, "title", lesson->title);
-    json_text(json, object, "symptom", lesson->symptom);
-    json_text(json, object, "cause", lesson->cause);
-    json_text(json, object, "fix", lesson->fix);
-    json_text(json, object, "look", lesson->look);
-    json_text(json, object, "cost", lesson->cost);
-    json_text(json, object, "section", lesson->section);
-    json_text(json, object, "rule", lesson->rule);
-    put_lines(json, object, "cuda", &lesson->cuda);
-    put_lines(json, object, "triton", &lesson->triton);
-    put_lines(json, object, "pytorch", &lesson->pytorch);
     put_words(json, object, lesson);
     foretold = json_array(json, object, "foretold");
     for (int i = 0; i < prediction_count(lesson); i++)
@@ -337,11 +277,10 @@ void lesson_json(struct json *json, cJSON *array, const struct kernel_lesson *le
 static void put_predicted_count(struct json *json, cJSON *array, const struct lesson_result *result,
                                 const struct prediction *prediction)
 {
-    cJSON *object = json_object(json, array, NULL);
+    cJSON *object = JSON_ROW(json, array, KEY("count", kernel_counts[prediction->count].name),
+                             KEY("unit", kernel_counts[prediction->count].unit));
     bool holds = true;
 
-    json_text(json, object, "count", kernel_counts[prediction->count].name);
-    json_text(json, object, "unit", kernel_counts[prediction->count].unit);
     for (int v = 0; v < LESSON_VARIANTS; v++)
         json_number(json, object, lesson_variant_name(v), result->counts[v].of[prediction->count]);
     for (int v = 0; v < LESSON_VARIANTS; v++) {
@@ -354,8 +293,7 @@ static void put_predicted_count(struct json *json, cJSON *array, const struct le
             !prediction_holds(prediction, result->counts[v].of[prediction->count], v, result->arch))
             holds = false;
     }
-    json_number(json, object, "within", prediction->within);
-    json_bool(json, object, "holds", holds);
+    JSON_ADD(json, object, KEY("within", prediction->within), KEY("holds", holds));
 }
 
 /* Null for a variant that the lesson has not. */
@@ -378,12 +316,10 @@ static void put_all_counts(struct json *json, cJSON *to, const struct lesson_res
 void lesson_result_json(struct json *json, cJSON *kernels, const struct lesson_result *result)
 {
     const struct kernel_lesson *lesson = result->lesson;
-    cJSON *object = json_object(json, kernels, NULL), *counts;
-
-    json_text(json, object, "name", lesson->name);
-    json_text(json, object, "title", lesson->title);
-    json_text(json, object, "verdict", lesson_verdict_name(result->verdict));
-    json_text(json, object, "reason", result->reason);
+    cJSON *object = JSON_ROW(json, kernels, KEY("name", lesson->name), KEY("title", lesson->title),
+                             KEY("verdict", lesson_verdict_name(result->verdict)),
+                             KEY("reason", result->reason));
+    cJSON *counts;
     put_words(json, object, lesson);
     json_integer(json, object, "arch", architectures[result->arch].number);
     counts = json_array(json, object, "counts");

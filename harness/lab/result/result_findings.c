@@ -52,23 +52,21 @@ void result_findings_add(struct json *json, cJSON *to, const struct scenario_res
         return;
     }
     object = json_object(json, to, "findings");
-    for (int v = 0; v < VARIANT_COUNT; v++) {
-        const char *name = variant_name((enum variant)v);
-        if (result->diagnoses[v].made)
-            findings_json(json, object, name, &result->diagnoses[v].findings);
-        else
-            json_text(json, object, name, NULL);
-    }
+    for (int v = 0; v < VARIANT_COUNT; v++)
+        JSON_ADD(json, object,
+                 KEY(variant_name((enum variant)v),
+                     result->diagnoses[v].made ? findings_json(json, &result->diagnoses[v].findings)
+                                               : NULL));
     if (!complete)
         json_text(json, object, "reason", reason_of(result));
     add_bool(json, object, "accepted_first", complete && variant_diagnosis_expected(result),
              variant_diagnosis_accepted_first(result));
     add_bool(json, object, "tolerated_after", complete, variant_diagnosis_tolerated_after(result));
-    json_number(json, object, "predicted_gain",
-                complete && accepted != NULL && accepted->once_fixed == NULL
-                    ? accepted->predicted_gain
-                    : NAN);
-    json_number(json, object, "measured_gain", complete ? measured_gain(result) : NAN);
+    JSON_ADD(json, object,
+             KEY("predicted_gain", complete && accepted != NULL && accepted->once_fixed == NULL
+                                       ? accepted->predicted_gain
+                                       : NAN),
+             KEY("measured_gain", complete ? measured_gain(result) : NAN));
 }
 
 /* --- As a line --- */

@@ -14,18 +14,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void add_interval(struct json *json, cJSON *to, const char *name,
-                         const struct effect *effect)
+static cJSON *interval_json(struct json *json, const struct effect *effect)
 {
-    cJSON *interval;
-
-    if (!isfinite(effect->low) || !isfinite(effect->high)) {
-        json_text(json, to, name, NULL);
-        return;
-    }
-    interval = json_array(json, to, name);
-    json_number(json, interval, NULL, effect->low);
-    json_number(json, interval, NULL, effect->high);
+    if (!isfinite(effect->low) || !isfinite(effect->high))
+        return NULL;
+    return json_pair(json, effect->low, effect->high);
 }
 
 /* The headline: step_time in us, its factor and the factor's interval. */
@@ -33,16 +26,12 @@ static void add_headline(struct json *json, cJSON *object, const struct scenario
 {
     struct effect none = { NAN, NAN, NAN, NAN, NAN, NAN };
     const struct effect *effect = result->pairs > 0 ? &result->step_time : &none;
-    cJSON *step_time;
-
-    json_number(json, object, "effect", effect->factor);
-    add_interval(json, object, "interval", effect);
-    json_number(json, object, "coverage", effect->coverage);
-    step_time = json_object(json, object, "step_time");
-    json_number(json, step_time, "before", effect->before);
-    json_number(json, step_time, "after", effect->after);
-    json_text(json, step_time, "unit", metric_unit(METRIC_STEP_TIME));
-    json_text(json, step_time, "clock", "CLOCK_MONOTONIC");
+    JSON_ADD(json, object, KEY("effect", effect->factor),
+             KEY("interval", interval_json(json, effect)), KEY("coverage", effect->coverage),
+             KEY("step_time",
+                 JSON_OBJECT(json, KEY("before", effect->before), KEY("after", effect->after),
+                             KEY("unit", metric_unit(METRIC_STEP_TIME)),
+                             KEY("clock", "CLOCK_MONOTONIC"))));
 }
 
 static void add_expectation(struct json *json, cJSON *expectations,
@@ -51,28 +40,23 @@ static void add_expectation(struct json *json, cJSON *expectations,
     cJSON *object = json_object(json, expectations, NULL);
 
     expectation_json(json, object, result->expectation);
-    json_text(json, object, "outcome", outcome_name(result->outcome));
-    json_text(json, object, "reason", result->reason);
-    json_number(json, object, "before", result->effect.before);
-    json_number(json, object, "after", result->effect.after);
-    json_number(json, object, "effect", result->effect.factor);
-    add_interval(json, object, "interval", &result->effect);
+    JSON_ADD(json, object, KEY("outcome", outcome_name(result->outcome)),
+             KEY("reason", result->reason), KEY("before", result->effect.before),
+             KEY("after", result->effect.after), KEY("effect", result->effect.factor),
+             KEY("interval", interval_json(json, &result->effect)));
 }
 
-static void add_balance(struct json *json, cJSON *object, const struct scenario_result *result)
+static cJSON *balance_json(struct json *json, const struct scenario_result *result)
 {
     const struct balance *wanted = &result->scenario->balance;
     cJSON *balance;
 
-    if (wanted->kind == BALANCE_NONE) {
-        json_text(json, object, "balance", NULL);
-        return;
-    }
-    balance = json_object(json, object, "balance");
-    json_text(json, balance, "kind", balances[wanted->kind].name);
-    json_number(json, balance, "low", wanted->low);
-    json_number(json, balance, "high", wanted->high);
+    if (wanted->kind == BALANCE_NONE)
+        return NULL;
+    balance = JSON_OBJECT(json, KEY("kind", balances[wanted->kind].name), KEY("low", wanted->low),
+                          KEY("high", wanted->high));
     members_write(json, balance, balance_members, &result->balance);
+    return balance;
 }
 
 /* Paths of the traces, relative to the result file, and the cost of tracing; null if none was asked
@@ -109,7 +93,8 @@ static void add_utilisation(struct json *json, cJSON *object, const struct scena
 
     for (int v = 0; v < VARIANT_COUNT; v++) {
         struct utilisation utilisation = utilisation_of(result, (enum variant)v);
-        utilisation_json(json, to, variant_name((enum variant)v), &utilisation);
+        JSON_ADD(json, to,
+                 KEY(variant_name((enum variant)v), utilisation_json(json, &utilisation)));
     }
 }
 
@@ -146,33 +131,28 @@ void result_scenario_add(struct json *json, cJSON *array, const struct scenario_
     bool aa = result->protocol.aa;
     cJSON *object = json_object(json, array, NULL), *expectations;
 
-    json_text(json, object, "name", scenario->name);
-    json_text(json, object, "title", scenario->title);
-    json_text(json, object, "verdict", verdict_name(result->verdict));
-    json_text(json, object, "reason", result->reason);
-    json_bool(json, object, "aa", aa);
-    json_text(json, object, "knob", scenario->knob);
-    json_text(json, object, "before", scenario->before);
-    json_text(json, object, "after", aa ? scenario->before : scenario->after);
+    JSON_ADD(json, object, KEY("name", scenario->name), KEY("title", scenario->title),
+             KEY("verdict", verdict_name(result->verdict)), KEY("reason", result->reason),
+             KEY("aa", aa), KEY("knob", scenario->knob), KEY("before", scenario->before),
+             KEY("after", aa ? scenario->before : scenario->after));
     add_headline(json, object, result);
     expectations = json_array(json, object, "expectations");
     for (int i = 0; i < result->expectation_count; i++)
         add_expectation(json, expectations, &result->expectations[i]);
-    cJSON *losses = json_object(json, object, "losses");
-    json_text(json, losses, "check", loss_checks[verdict_loss_check(result)].name);
-    json_bool(json, losses, "agree", result->losses_agree);
-    json_number(json, losses, "difference", result->loss_difference);
-    json_integer(json, object, "damaged_samples", result->damaged_samples);
-    add_balance(json, object, result);
-    members_write(json, json_object(json, object, "settings"), settings_members, result->settings);
-    json_unsigned(json, object, "seed", result->protocol.seed);
+    JSON_ADD(
+        json, object,
+        KEY("losses", JSON_OBJECT(json, KEY("check", loss_checks[verdict_loss_check(result)].name),
+                                  KEY("agree", result->losses_agree),
+                                  KEY("difference", result->loss_difference))),
+        KEY("damaged_samples", result->damaged_samples), KEY("balance", balance_json(json, result)),
+        KEY("settings", members_object(json, settings_members, result->settings)),
+        KEY("seed", result->protocol.seed));
     add_protocol(json, object, &result->protocol);
-    members_write(json, json_object(json, object, "device"), device_members, &result->device);
+    JSON_ADD(json, object, KEY("device", members_object(json, device_members, &result->device)));
     add_traces(json, object, result);
     add_utilisation(json, object, result);
     result_findings_add(json, object, result);
-    json_number(json, object, "other_programs_cores", result->cpu_loss.others);
-    json_number(json, object, "stolen_cores", result->cpu_loss.stolen);
-    json_number(json, object, "seconds", result->seconds);
+    JSON_ADD(json, object, KEY("other_programs_cores", result->cpu_loss.others),
+             KEY("stolen_cores", result->cpu_loss.stolen), KEY("seconds", result->seconds));
     add_samples(json, object, result);
 }

@@ -9,23 +9,22 @@
 enum { SCENARIOS_SCHEMA = 1, MOST_CORES = 1024 };
 
 /* A bound that is not set is null. */
-static void add_bound(struct json *json, cJSON *to, const char *name, double bound)
+static double bound(double value)
 {
-    json_number(json, to, name, bound > 0 ? bound : NAN);
+    return value > 0 ? value : NAN;
 }
 
 void expectation_json(struct json *json, cJSON *object, const struct expectation *expectation)
 {
-    json_text(json, object, "metric", metric_name(expectation->metric));
-    json_text(json, object, "unit", metric_unit(expectation->metric));
-    json_text(json, object, "direction", expectation->direction == SHRINKS ? "shrinks" : "grows");
-    add_bound(json, object, "at_least", expectation->at_least);
-    add_bound(json, object, "at_most", expectation->at_most);
-    add_bound(json, object, "before_above", expectation->before_above);
-    add_bound(json, object, "after_below", expectation->after_below);
-    json_text(json, object, "where", wheres[expectation->where].name);
-    json_bool(json, object, "exact", expectation->exact);
-    json_bool(json, object, "is_cost", expectation->is_cost);
+    JSON_ADD(json, object, KEY("metric", metric_name(expectation->metric)),
+             KEY("unit", metric_unit(expectation->metric)),
+             KEY("direction", expectation->direction == SHRINKS ? "shrinks" : "grows"),
+             KEY("at_least", bound(expectation->at_least)),
+             KEY("at_most", bound(expectation->at_most)),
+             KEY("before_above", bound(expectation->before_above)),
+             KEY("after_below", bound(expectation->after_below)),
+             KEY("where", wheres[expectation->where].name), KEY("exact", expectation->exact),
+             KEY("is_cost", expectation->is_cost));
 }
 
 static void add_findings(struct json *json, cJSON *to, const char *name,
@@ -33,11 +32,9 @@ static void add_findings(struct json *json, cJSON *to, const char *name,
 {
     cJSON *array = json_array(json, to, name);
 
-    for (int i = 0; i < SCENARIO_FINDINGS && findings[i].id != NULL; i++) {
-        cJSON *object = json_object(json, array, NULL);
-        json_text(json, object, "id", findings[i].id);
-        json_text(json, object, "where", wheres[findings[i].where].name);
-    }
+    for (int i = 0; i < SCENARIO_FINDINGS && findings[i].id != NULL; i++)
+        JSON_ROW(json, array, KEY("id", findings[i].id),
+                 KEY("where", wheres[findings[i].where].name));
 }
 
 /* The condition itself is asked, about devices that have everything else. */
@@ -67,24 +64,18 @@ static void add_needs(struct json *json, cJSON *to, enum where needs)
 static void add_scenario(struct json *json, cJSON *array, const struct scenario *scenario,
                          bool is_core)
 {
-    cJSON *object = json_object(json, array, NULL), *expectations, *snippets;
+    cJSON *expectations;
+    cJSON *object =
+        JSON_ROW(json, array, KEY("name", scenario->name),
+                 KEY("group", scenario_groups[scenario->group].name), KEY("core", is_core),
+                 KEY("title", scenario->title), KEY("symptom", scenario->symptom),
+                 KEY("cause", scenario->cause), KEY("fix", scenario->fix),
+                 KEY("look", scenario->look), KEY("cost", scenario->cost),
+                 KEY("pytorch", JSON_OBJECT(json, KEY("before", scenario->pytorch.before),
+                                            KEY("after", scenario->pytorch.after))),
+                 KEY("settings", scenario->base), KEY("knob", scenario->knob),
+                 KEY("before", scenario->before), KEY("after", scenario->after));
 
-    json_text(json, object, "name", scenario->name);
-    json_text(json, object, "group", scenario_groups[scenario->group].name);
-    json_bool(json, object, "core", is_core);
-    json_text(json, object, "title", scenario->title);
-    json_text(json, object, "symptom", scenario->symptom);
-    json_text(json, object, "cause", scenario->cause);
-    json_text(json, object, "fix", scenario->fix);
-    json_text(json, object, "look", scenario->look);
-    json_text(json, object, "cost", scenario->cost);
-    snippets = json_object(json, object, "pytorch");
-    json_text(json, snippets, "before", scenario->pytorch.before);
-    json_text(json, snippets, "after", scenario->pytorch.after);
-    json_text(json, object, "settings", scenario->base);
-    json_text(json, object, "knob", scenario->knob);
-    json_text(json, object, "before", scenario->before);
-    json_text(json, object, "after", scenario->after);
     add_needs(json, object, scenario->needs);
     expectations = json_array(json, object, "expectations");
     for (int i = 0; i < SCENARIO_EXPECTATIONS && !expectation_is_end(&scenario->expect[i]); i++)

@@ -100,20 +100,18 @@ static double known(double ceiling)
     return ceiling > 0 ? ceiling : NAN;
 }
 
-void utilisation_json(struct json *json, cJSON *to, const char *name,
-                      const struct utilisation *utilisation)
+cJSON *utilisation_json(struct json *json, const struct utilisation *utilisation)
 {
     const struct ceilings *ceilings = &utilisation->ceilings;
-    cJSON *object = json_object(json, to, name);
+    cJSON *object =
+        JSON_OBJECT(json, KEY("busy_share", utilisation->busy_share), KEY("mfu", utilisation->mfu));
     char doubt[UTILISATION_DOUBT];
 
-    json_number(json, object, "busy_share", utilisation->busy_share);
-    json_number(json, object, "mfu", utilisation->mfu);
     if (utilisation_doubt(doubt, utilisation))
         json_text(json, object, "mfu_doubt", doubt);
-    json_number(json, object, "peak_flops_per_second", known(ceilings->flops_per_second));
-    json_number(json, object, "bandwidth_share", utilisation->bandwidth_share);
-    json_number(json, object, "copy_bytes_per_second", known(ceilings->bytes_per_second));
+    return JSON_ADD(json, object, KEY("peak_flops_per_second", known(ceilings->flops_per_second)),
+                    KEY("bandwidth_share", utilisation->bandwidth_share),
+                    KEY("copy_bytes_per_second", known(ceilings->bytes_per_second)));
 }
 
 static void print_share(char text[8], double share)

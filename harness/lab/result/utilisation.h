@@ -44,11 +44,10 @@ bool utilisation_doubt(char text[UTILISATION_DOUBT], const struct utilisation *u
 enum { UTILISATION_TOO_FAST = 128 };
 bool utilisation_too_fast(char text[UTILISATION_TOO_FAST], const struct scenario_result *result);
 
-/* Adds {"busy_share", "mfu", "mfu_doubt", "peak_flops_per_second", "bandwidth_share",
- * "copy_bytes_per_second"} as `name`; null for what is not known, and without mfu_doubt where there
- * is none. */
-void utilisation_json(struct json *json, cJSON *to, const char *name,
-                      const struct utilisation *utilisation);
+/* {"busy_share", "mfu", "mfu_doubt", "peak_flops_per_second", "bandwidth_share",
+ * "copy_bytes_per_second"} for a KEY(); null for what is not known, and without mfu_doubt where
+ * there is none. */
+cJSON *utilisation_json(struct json *json, const struct utilisation *utilisation);
 
 /* "device busy 43% -> 97%, MFU 12% -> 31%", without what was measured on neither side, and "MFU
  * doubtful" if one is. False: nothing was measured. */

@@ -88,30 +88,17 @@ const char *other_tools_by_members(const cJSON *root)
 static cJSON *add_entry(struct json *json, cJSON *entries, const char *name, int family, int index,
                         int count)
 {
-    cJSON *entry = json_object(json, entries, NULL);
-
-    json_text(json, entry, "name", name);
-    json_number(json, entry, "family_index", family);
-    json_text(json, entry, "run_name", name);
-    json_text(json, entry, "run_type", "iteration");
-    json_number(json, entry, "repetitions", count);
-    json_number(json, entry, "repetition_index", index);
-    return entry;
+    return JSON_ROW(json, entries, KEY("name", name), KEY("family_index", (double)family),
+                    KEY("run_name", name), KEY("run_type", "iteration"),
+                    KEY("repetitions", (double)count), KEY("repetition_index", (double)index));
 }
 
 static void add_aggregate(struct json *json, cJSON *entries, const char *name, int family,
                           const char *aggregate, double seconds, double rounds)
 {
-    cJSON *entry = json_object(json, entries, NULL);
-
-    json_text(json, entry, "name", name);
-    json_number(json, entry, "family_index", family);
-    json_text(json, entry, "run_name", name);
-    json_text(json, entry, "run_type", "aggregate");
-    json_text(json, entry, "aggregate_name", aggregate);
-    json_number(json, entry, "iterations", rounds);
-    json_number(json, entry, "real_time", seconds);
-    json_text(json, entry, "time_unit", "s");
+    JSON_ROW(json, entries, KEY("name", name), KEY("family_index", (double)family),
+             KEY("run_name", name), KEY("run_type", "aggregate"), KEY("aggregate_name", aggregate),
+             KEY("iterations", rounds), KEY("real_time", seconds), KEY("time_unit", "s"));
 }
 
 /* Seconds that a tool states, one by one where it does; else their aggregates. */
@@ -134,8 +121,7 @@ static void add_times(struct json *json, cJSON *entries, const char *name, int f
         json_text(json, entry, "time_unit", "s");
         if (cJSON_IsNumber(code) && code->valuedouble != 0) {
             snprintf(message, sizeof message, "exit code %.0f", code->valuedouble);
-            json_bool(json, entry, "error_occurred", true);
-            json_text(json, entry, "error_message", message);
+            JSON_ADD(json, entry, KEY("error_occurred", (bool)true), KEY("error_message", message));
         }
         code = code != NULL ? code->next : NULL;
     }

@@ -306,8 +306,7 @@ static enum status print_entry(FILE *to, const struct history_entry *entry)
         if (value[0] != '\0')
             json_text(&json, object, members[i].name, value);
     }
-    json_number(&json, object, "value", entry->value);
-    json_integer(&json, object, "repetitions", entry->repetitions);
+    JSON_ADD(&json, object, KEY("value", entry->value), KEY("repetitions", entry->repetitions));
     text = json.out_of_memory ? NULL : cJSON_PrintUnformatted(object);
     if (text == NULL || fprintf(to, "%s\n", text) < 0)
         FAIL_OUT(STATUS_OUT_OF_MEMORY, "no memory left for the line of %.100s", entry->row);

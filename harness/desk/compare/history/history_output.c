@@ -53,14 +53,9 @@ static void print_name(char text[NAME], const struct history_series *series)
                     run->statistic);
 }
 
-static void print_needed(char text[COMPARISON_CELL], int runs)
+static struct cell needed_cell(int runs)
 {
-    if (runs == 0)
-        snprintf(text, COMPARISON_CELL, "-");
-    else if (runs > RUNS_MOST)
-        snprintf(text, COMPARISON_CELL, "over %d", RUNS_MOST);
-    else
-        snprintf(text, COMPARISON_CELL, "%d", runs);
+    return runs == 0 ? cell("-") : runs > RUNS_MOST ? cell("over %d", RUNS_MOST) : cell("%d", runs);
 }
 
 /* --- Changes --- */
@@ -78,23 +73,19 @@ static void add_change(struct page_rows *rows, const struct history_series *seri
            after = history_state_median(series, state);
     bool is_last = state == series->change_count;
     enum ink ink = is_last ? verdict_inks[series->verdict] : INK_PLAIN;
-    char name[NAME], day[DAY + 1], commit[COMMIT + 1], runs[16], values[2][QUANTITY_SIZE],
-        change[COMPARISON_CELL];
-    const char *cells[] = { name,      day,
-                            commit,    runs,
-                            values[0], values[1],
-                            change,    is_last ? history_verdict_name(series->verdict) : "" };
+    char name[NAME], values[2][QUANTITY_SIZE], change[COMPARISON_CELL];
     const enum ink inks[] = { INK_PLAIN, INK_PLAIN, INK_PLAIN, INK_PLAIN,
                               INK_PLAIN, INK_PLAIN, ink,       ink };
 
     print_name(name, series);
-    snprintf(day, sizeof day, "%s", run->date);
-    snprintf(commit, sizeof commit, "%s", run->commit[0] != '\0' ? run->commit : "-");
-    snprintf(runs, sizeof runs, "%d", end - series->changes[state - 1]);
+
     comparison_print_value(values[0], run->metric, before);
     comparison_print_value(values[1], run->metric, after);
     comparison_print_percent(change, (after - before) / fabs(before));
-    page_rows_add(rows, cells, inks);
+    PAGE_ROW(rows, inks, name, cell("%.*s", DAY, run->date).text,
+             cell("%.*s", COMMIT, run->commit[0] != '\0' ? run->commit : "-").text,
+             quantity_count(end - series->changes[state - 1]).text, values[0], values[1], change,
+             is_last ? history_verdict_name(series->verdict) : "");
 }
 
 /* Whether two series stand under one heading. */
@@ -165,7 +156,8 @@ static void print_counts(char *text, size_t size, const struct history *history)
 static void print_runs_needed(const struct page *page, const struct history *history)
 {
     double *needed = calloc((size_t)history->count + 1, sizeof *needed);
-    char half[COMPARISON_CELL], most[COMPARISON_CELL], range[96] = "";
+    struct cell half, most;
+    char range[96] = "";
     int count = 0;
 
     if (needed == NULL) {
@@ -177,15 +169,15 @@ static void print_runs_needed(const struct page *page, const struct history *his
             needed[count++] = history->series[i].runs_needed;
     if (count > 0) {
         stats_sort(needed, count);
-        print_needed(half, (int)needed[count / 2]);
-        print_needed(most, (int)needed[count - 1]);
-        if (strcmp(half, most) != 0)
-            snprintf(range, sizeof range, " in half of the rows, and %.40s in all", most);
+        half = needed_cell((int)needed[count / 2]);
+        most = needed_cell((int)needed[count - 1]);
+        if (strcmp(half.text, most.text) != 0)
+            snprintf(range, sizeof range, " in half of the rows, and %.40s in all", most.text);
         page_paragraph(
             page, INK_PLAIN,
             "By the noise of these rows, comparing two versions takes %s runs of each to see a "
             "change of %.0f%%%s.",
-            half, 100 * HISTORY_SEEN, range);
+            half.text, 100 * HISTORY_SEEN, range);
     }
     free(needed);
 }
@@ -209,20 +201,17 @@ static void add_series_row(const struct page *page, struct page_rows *rows,
                            const struct history_series *series)
 {
     const char *metric = series->runs[0]->metric;
-    char name[NAME], runs[16], first[QUANTITY_SIZE], last[QUANTITY_SIZE], median[QUANTITY_SIZE],
-        spread[COMPARISON_CELL], line[3 * SPARKLINE + 1], needed[COMPARISON_CELL];
-    const char *cells[] = { name, runs, first, last, median, spread, line, needed };
+    char name[NAME], first[QUANTITY_SIZE], last[QUANTITY_SIZE], median[QUANTITY_SIZE],
+        line[3 * SPARKLINE + 1];
 
     print_name(name, series);
-    snprintf(runs, sizeof runs, "%d", series->count);
     comparison_print_value(first, metric, series->values[0]);
     comparison_print_value(last, metric, series->values[series->count - 1]);
     comparison_print_value(median, metric, stats_median(series->values, series->count));
-    snprintf(spread, sizeof spread, isnan(series->spread) ? "-" : "%.1f%%", 100 * series->spread);
     history_sparkline(line, series->values, series->count, SPARKLINE,
                       page->markdown || console_is_utf8());
-    print_needed(needed, series->runs_needed);
-    page_rows_add(rows, cells, NULL);
+    PAGE_ROW(rows, NULL, name, quantity_count(series->count).text, first, last, median,
+             quantity_share(series->spread).text, line, needed_cell(series->runs_needed).text);
 }
 
 void history_page(const struct page *page, const struct history *history)
@@ -295,39 +284,27 @@ static void add_changes(struct json *json, cJSON *to, const struct history_serie
         const struct history_entry *run = series->runs[series->changes[state - 1]];
         double before = history_state_median(series, state - 1),
                after = history_state_median(series, state);
-        cJSON *change = json_object(json, changes, NULL);
-        json_integer(json, change, "run", series->changes[state - 1]);
-        json_text(json, change, "date", run->date);
-        json_text(json, change, "commit", run->commit);
-        json_number(json, change, "before", before);
-        json_number(json, change, "after", after);
-        json_number(json, change, "change", (after - before) / fabs(before));
+        JSON_ROW(json, changes, KEY("run", series->changes[state - 1]), KEY("date", run->date),
+                 KEY("commit", run->commit), KEY("before", before), KEY("after", after),
+                 KEY("change", (after - before) / fabs(before)));
     }
 }
 
 static void add_series(struct json *json, cJSON *to, const struct history_series *series)
 {
     const struct history_entry *run = series->runs[0];
-    cJSON *object = json_object(json, to, NULL);
+    bool is_known = series->runs_needed > 0 && series->runs_needed <= RUNS_MOST;
+    cJSON *object = JSON_ROW(
+        json, to, KEY("machine", run->machine), KEY("row", run->row), KEY("metric", run->metric),
+        KEY("time_unit", benchmark_metric_is_time(run->metric) ? "us" : NULL),
+        KEY("statistic", run->statistic), KEY("work", run->work),
+        KEY("verdict", history_verdict_name(series->verdict)), KEY("change", series->change),
+        KEY("runs", series->count), KEY("first", series->values[0]),
+        KEY("last", series->values[series->count - 1]),
+        KEY("median", stats_median(series->values, series->count)), KEY("spread", series->spread),
+        KEY("runs_to_see_3_percent", is_known ? (double)series->runs_needed : NAN),
+        KEY("values", json_series(json, series->values, series->count, 6)));
 
-    json_text(json, object, "machine", run->machine);
-    json_text(json, object, "row", run->row);
-    json_text(json, object, "metric", run->metric);
-    json_text(json, object, "time_unit", benchmark_metric_is_time(run->metric) ? "us" : NULL);
-    json_text(json, object, "statistic", run->statistic);
-    json_text(json, object, "work", run->work);
-    json_text(json, object, "verdict", history_verdict_name(series->verdict));
-    json_number(json, object, "change", series->change);
-    json_integer(json, object, "runs", series->count);
-    json_number(json, object, "first", series->values[0]);
-    json_number(json, object, "last", series->values[series->count - 1]);
-    json_number(json, object, "median", stats_median(series->values, series->count));
-    json_number(json, object, "spread", series->spread);
-    if (series->runs_needed > 0 && series->runs_needed <= RUNS_MOST)
-        json_integer(json, object, "runs_to_see_3_percent", series->runs_needed);
-    else
-        json_number(json, object, "runs_to_see_3_percent", NAN);
-    json_numbers(json, object, "values", series->values, series->count, 6);
     add_changes(json, object, series);
 }
 
@@ -338,15 +315,12 @@ enum status history_json(const struct history *history, const struct history_fil
     cJSON *root = json_object(&json, NULL, NULL), *counts, *rows;
     enum status status;
     char why[200];
+    bool passes = history_passes(history, why, sizeof why);
 
-    json_integer(&json, root, "schema", HISTORY_SCHEMA);
-    json_text(&json, root, "file", file->path);
-    json_number(&json, root, "threshold", history->rule.threshold);
-    json_number(&json, root, "error", history->rule.error);
-    json_number(&json, root, "row_error", history->series_error);
-    json_integer(&json, root, "damaged_lines", file->damaged);
-    json_bool(&json, root, "passed", history_passes(history, why, sizeof why));
-    json_text(&json, root, "not_passed_because", why);
+    JSON_ADD(&json, root, KEY("schema", HISTORY_SCHEMA), KEY("file", file->path),
+             KEY("threshold", history->rule.threshold), KEY("error", history->rule.error),
+             KEY("row_error", history->series_error), KEY("damaged_lines", file->damaged),
+             KEY("passed", passes), KEY("not_passed_because", why));
     counts = json_object(&json, root, "counts");
     for (int i = 0; i < HISTORY_VERDICTS; i++)
         json_integer(&json, counts, history_verdict_name((enum history_verdict)i),

@@ -31,86 +31,77 @@ static cJSON *add_finding(struct json *json, cJSON *array, const struct finding 
     return object;
 }
 
-void findings_json(struct json *json, cJSON *to, const char *name, const struct findings *findings)
+cJSON *findings_json(struct json *json, const struct findings *findings)
 {
-    cJSON *array = json_array(json, to, name);
+    cJSON *array = json_array(json, NULL, NULL);
 
     for (int64_t i = 0; i < findings->count; i++) add_finding(json, array, &findings->items[i]);
+    return array;
 }
 
 static void add_devices(struct json *json, cJSON *object, const struct timeline *timeline)
 {
     cJSON *array = json_array(json, object, "devices");
 
-    for (int64_t i = 0; i < timeline->device_count; i++) {
-        cJSON *to = json_object(json, array, NULL);
-        json_integer(json, to, "device", timeline->devices[i].device);
-        json_integer(json, to, "busy_ns", timeline->devices[i].usage.busy_ns);
-        json_integer(json, to, "work_count", timeline->devices[i].usage.work_count);
-    }
+    for (const struct track_usage *track = timeline->devices;
+         track < timeline->devices + timeline->device_count; track++)
+        JSON_ROW(json, array, KEY("device", track->device), KEY("busy_ns", track->usage.busy_ns),
+                 KEY("work_count", track->usage.work_count));
 }
 
 /* The window in which idle time has causes, and these. */
-static void add_window(struct json *json, cJSON *object, const struct idle *idle, double busy_share)
+static cJSON *window_json(struct json *json, const struct idle *idle, double busy_share)
 {
-    cJSON *to = json_object(json, object, "window"), *causes;
+    cJSON *causes = json_object(json, NULL, NULL);
     int64_t after_wait_ns = 0;
 
-    json_integer(json, to, "start_ns", idle->start_ns);
-    json_integer(json, to, "end_ns", idle->end_ns);
-    json_integer(json, to, "busy_ns", idle->busy_ns);
-    json_integer(json, to, "idle_ns", idle->all.idle_ns);
-    json_number(json, to, "busy_share", busy_share);
-    causes = json_object(json, to, "causes");
     for (int cause = 0; cause < GAP_CAUSE_COUNT; cause++)
         json_integer(json, causes, gap_cause_name(cause), gap_cause_ns(&idle->all, cause));
     for (int activity = 0; activity < HOST_KIND_COUNT; activity++)
         after_wait_ns += idle->all.drained_ns[activity];
-    json_integer(json, to, "after_wait_ns", after_wait_ns);
+    return JSON_OBJECT(json, KEY("start_ns", idle->start_ns), KEY("end_ns", idle->end_ns),
+                       KEY("busy_ns", idle->busy_ns), KEY("idle_ns", idle->all.idle_ns),
+                       KEY("busy_share", busy_share), KEY("causes", causes),
+                       KEY("after_wait_ns", after_wait_ns));
 }
 
 /* The steps that costs are of: where none are marked, the optimizer's calls may count. */
-static void add_steps(struct json *json, cJSON *object, struct arena *arena,
-                      const struct facts *facts)
+static cJSON *steps_json(struct json *json, struct arena *arena, const struct facts *facts)
 {
     const struct steps *steps = &facts->summary->steps;
     const struct trace_cost *cost = &facts->summary->trace->cost;
-    cJSON *to = json_object(json, object, "steps");
+    bool of_whole = facts_of_whole(facts);
     double *durations = ARENA_NEW(arena, double, steps->count);
     bool any = steps->count > 0;
 
-    json_integer(json, to, "count", facts_of_whole(facts) ? 0 : llround(facts->steps));
-    json_number(json, to, "mean_ns",
-                any                     ? steps->mean_ns
-                : facts_of_whole(facts) ? NAN
-                                        : facts->step_ns);
-    json_number(json, to, "min_ns", any ? (double)steps->min_ns : NAN);
-    json_number(json, to, "max_ns", any ? (double)steps->max_ns : NAN);
-    json_number(json, to, "median_ns", any ? steps->median_ns : NAN);
-    json_number(json, to, "untraced_ns", cost->step_ns > 0 ? cost->step_ns : NAN);
-    members_write(json, json_object(json, to, "parts"), step_parts_members, steps);
     for (int64_t i = 0; i < steps->count; i++) durations[i] = (double)steps->items[i].duration_ns;
-    json_numbers(json, to, "duration_ns", durations, steps->count, DIGITS);
+    return JSON_OBJECT(json, KEY("count", of_whole ? 0 : llround(facts->steps)),
+                       KEY("mean_ns", any        ? steps->mean_ns
+                                      : of_whole ? NAN
+                                                 : facts->step_ns),
+                       KEY("min_ns", any ? (double)steps->min_ns : NAN),
+                       KEY("max_ns", any ? (double)steps->max_ns : NAN),
+                       KEY("median_ns", any ? steps->median_ns : NAN),
+                       KEY("untraced_ns", cost->step_ns > 0 ? cost->step_ns : NAN),
+                       KEY("parts", members_object(json, step_parts_members, steps)),
+                       KEY("duration_ns", json_series(json, durations, steps->count, DIGITS)));
 }
 
-static void add_launches(struct json *json, cJSON *object, const struct launches *launches)
+static cJSON *launches_json(struct json *json, const struct launches *launches)
 {
-    cJSON *to = json_object(json, object, "launches");
     double count = (double)launches->count; /* means of none are null */
 
-    json_integer(json, to, "count", launches->count);
-    json_number(json, to, "mean_host_ns", (double)launches->host_ns / count);
-    json_number(json, to, "mean_delay_ns", (double)launches->delay_ns / count);
-    json_integer(json, to, "max_delay_ns", launches->delay_max_ns);
-    json_integer(json, to, "short_count", launches->short_count);
-    json_integer(json, to, "queue_max", launches->queue_max);
+    return JSON_OBJECT(
+        json, KEY("count", launches->count), KEY("mean_host_ns", (double)launches->host_ns / count),
+        KEY("mean_delay_ns", (double)launches->delay_ns / count),
+        KEY("max_delay_ns", launches->delay_max_ns), KEY("short_count", launches->short_count),
+        KEY("queue_max", launches->queue_max));
 }
 
 static void add_headline(struct json *json, cJSON *object, const struct headline *headline)
 {
-    json_text(json, object, "bottleneck", bottleneck_name(headline->bottleneck));
-    json_number(json, object, "bottleneck_share", headline->share);
-    json_text(json, object, "headline", headline->text);
+    JSON_ADD(json, object, KEY("bottleneck", bottleneck_name(headline->bottleneck)),
+             KEY("bottleneck_share", headline->share), KEY("headline", headline->text));
 }
 
 static void add_thresholds(struct json *json, cJSON *to, const struct findings *findings)
@@ -133,45 +124,40 @@ static void add_checklist(struct json *json, cJSON *to, const struct diagnosis *
 
     for (int i = 0; i < CHECKLIST_COUNT; i++) {
         const struct checklist_row *row = &checklist.rows[i];
-        cJSON *object = json_object(json, array, NULL);
-        json_text(json, object, "id", checklist_questions[i].id);
-        json_text(json, object, "question", checklist_questions[i].text);
-        json_text(json, object, "answer", answer_name(row->answer));
-        json_text(json, object, "figures", row->figures);
-        json_text(json, object, "finding", row->finding != NULL ? row->finding->id : NULL);
+        JSON_ROW(json, array, KEY("id", checklist_questions[i].id),
+                 KEY("question", checklist_questions[i].text),
+                 KEY("answer", answer_name(row->answer)), KEY("figures", row->figures),
+                 KEY("finding", row->finding != NULL ? row->finding->id : NULL));
     }
 }
 
 /* --- What if --- */
 
-static void add_causes(struct json *json, cJSON *to, const struct what_if *what_if, unsigned set)
+static cJSON *causes_json(struct json *json, const struct what_if *what_if, unsigned set)
 {
-    cJSON *array = json_array(json, to, "causes");
+    cJSON *array = json_array(json, NULL, NULL);
 
     for (int i = 0; i < what_if->cause_count; i++)
         if (set >> i & 1)
             json_text(json, array, NULL, what_if->causes[i]->id);
+    return array;
 }
 
-static void add_what_if(struct json *json, cJSON *trace, const struct what_if *what_if)
+static cJSON *what_if_json(struct json *json, const struct what_if *what_if)
 {
     const struct what_if_row *recorded = &what_if->recorded;
     bool any = what_if->row_count > 0;
-    cJSON *to = json_object(json, trace, "what_if"), *rows;
+    cJSON *rows = json_array(json, NULL, NULL);
 
-    json_text(json, to, "why", any ? NULL : what_if->why);
-    add_causes(json, to, what_if, ~0U);
-    json_number(json, to, "recorded_ns", any ? recorded->step_ns : NAN);
-    json_number(json, to, "recorded_busy_ns", any ? recorded->busy_ns : NAN);
-    rows = json_array(json, to, "rows");
-    for (int i = 0; i < what_if->row_count; i++) {
-        const struct what_if_row *row = &what_if->rows[i];
-        cJSON *object = json_object(json, rows, NULL);
-        add_causes(json, object, what_if, row->causes);
-        json_number(json, object, "step_ns", row->step_ns);
-        json_number(json, object, "busy_ns", row->busy_ns);
-        json_number(json, object, "gain", recorded->step_ns / row->step_ns);
-    }
+    for (const struct what_if_row *row = what_if->rows; row < what_if->rows + what_if->row_count;
+         row++)
+        JSON_ROW(json, rows, KEY("causes", causes_json(json, what_if, row->causes)),
+                 KEY("step_ns", row->step_ns), KEY("busy_ns", row->busy_ns),
+                 KEY("gain", recorded->step_ns / row->step_ns));
+    return JSON_OBJECT(json, KEY("why", any ? NULL : what_if->why),
+                       KEY("causes", causes_json(json, what_if, ~0U)),
+                       KEY("recorded_ns", any ? recorded->step_ns : NAN),
+                       KEY("recorded_busy_ns", any ? recorded->busy_ns : NAN), KEY("rows", rows));
 }
 
 static void add_what_ifs(struct json *json, cJSON *trace, const struct diagnosis *diagnosis,
@@ -189,57 +175,48 @@ static void add_what_ifs(struct json *json, cJSON *trace, const struct diagnosis
     }
     what_if =
         what_if_of(&diagnosis->findings[which], &diagnosis->facts[which], &diagnosis->what_if);
-    add_what_if(json, trace, &what_if);
+    JSON_ADD(json, trace, KEY("what_if", what_if_json(json, &what_if)));
 }
 
 /* --- Ranks --- */
 
-static void add_slow(struct json *json, cJSON *to, const struct diagnosis *diagnosis)
+static cJSON *slow_json(struct json *json, const struct diagnosis *diagnosis)
 {
     const struct slow_rank *slow = &diagnosis->together->slow;
+    bool has_part = slow->part < STEP_PART_COUNT;
     char text[SLOW_RANK_TEXT];
-    cJSON *object, *array;
+    cJSON *array;
 
-    if (slow->which < 0) {
-        json_text(json, to, "slow_rank", NULL);
-        return;
-    }
-    object = json_object(json, to, "slow_rank");
-    json_integer(json, object, "rank", diagnosis->traces[slow->which]->rank);
-    array = json_array(json, object, "as_slow");
+    if (slow->which < 0)
+        return NULL;
+    slow_rank_text(text, sizeof text, diagnosis);
+    array = json_array(json, NULL, NULL);
     for (int i = 0; i < diagnosis->run_count; i++)
         if (i != slow->which && rank_is_slow(slow, &diagnosis->together->figures[i]))
             json_integer(json, array, NULL, diagnosis->traces[i]->rank);
-    json_number(json, object, "communication_ns", slow->least_ns);
-    json_number(json, object, "others_communication_ns", slow->typical_ns);
-    json_number(json, object, "lost_ns", slow->lost_ns);
-    json_text(json, object, "part",
-              slow->part < STEP_PART_COUNT ? step_part_name(slow->part) : NULL);
-    json_number(json, object, "part_ns", slow->part < STEP_PART_COUNT ? slow->part_ns : NAN);
-    json_number(json, object, "others_part_ns",
-                slow->part < STEP_PART_COUNT ? slow->part_typical_ns : NAN);
-    json_bool(json, object, "matters", slow_rank_matters(slow));
-    slow_rank_text(text, sizeof text, diagnosis);
-    json_text(json, object, "text", text);
+    return JSON_OBJECT(
+        json, KEY("rank", diagnosis->traces[slow->which]->rank), KEY("as_slow", array),
+        KEY("communication_ns", slow->least_ns), KEY("others_communication_ns", slow->typical_ns),
+        KEY("lost_ns", slow->lost_ns), KEY("part", has_part ? step_part_name(slow->part) : NULL),
+        KEY("part_ns", has_part ? slow->part_ns : NAN),
+        KEY("others_part_ns", has_part ? slow->part_typical_ns : NAN),
+        KEY("matters", slow_rank_matters(slow)), KEY("text", text));
 }
 
 static void add_rank(struct json *json, cJSON *array, const struct diagnosis *diagnosis, int which)
 {
     const struct rank_figures *figures = &diagnosis->together->figures[which];
     const struct finding *finding = diagnosis_rank_finding(diagnosis, which);
-    cJSON *object = json_object(json, array, NULL);
 
-    json_integer(json, object, "rank", diagnosis->traces[which]->rank);
-    json_text(json, object, "file", diagnosis->paths[which]);
-    json_bool(json, object, "compared", figures->is_compared);
-    json_number(json, object, "step_ns", figures->step_ns);
-    json_number(json, object, "busy_share", figures->busy_share);
-    json_number(json, object, "compute_ns", figures->compute_ns);
-    json_number(json, object, "communication_ns", figures->communication_ns);
-    json_number(json, object, "exposed_communication_ns", figures->exposed_ns);
-    json_number(json, object, "data_loading_ns", figures->part_ns[STEP_DATA_LOADING]);
-    json_number(json, object, "waits_ns", figures->waits_ns);
-    json_text(json, object, "first_finding", finding != NULL ? finding->id : NULL);
+    JSON_ROW(json, array, KEY("rank", diagnosis->traces[which]->rank),
+             KEY("file", diagnosis->paths[which]), KEY("compared", figures->is_compared),
+             KEY("step_ns", figures->step_ns), KEY("busy_share", figures->busy_share),
+             KEY("compute_ns", figures->compute_ns),
+             KEY("communication_ns", figures->communication_ns),
+             KEY("exposed_communication_ns", figures->exposed_ns),
+             KEY("data_loading_ns", figures->part_ns[STEP_DATA_LOADING]),
+             KEY("waits_ns", figures->waits_ns),
+             KEY("first_finding", finding != NULL ? finding->id : NULL));
 }
 
 static void add_run_finding(struct json *json, cJSON *array, const struct diagnosis *diagnosis,
@@ -254,8 +231,8 @@ static void add_run_finding(struct json *json, cJSON *array, const struct diagno
     for (int i = 0; i < diagnosis->run_count; i++)
         if (findings_find(&diagnosis->findings[i], finding->id) != NULL)
             json_integer(json, ranks, NULL, diagnosis->traces[i]->rank);
-    json_number(json, object, "least_lost_ns_per_step", spread->least_ns);
-    json_number(json, object, "most_lost_ns_per_step", spread->most_ns);
+    JSON_ADD(json, object, KEY("least_lost_ns_per_step", spread->least_ns),
+             KEY("most_lost_ns_per_step", spread->most_ns));
 }
 
 static void add_run(struct json *json, cJSON *to, const struct diagnosis *diagnosis)
@@ -275,7 +252,7 @@ static void add_run(struct json *json, cJSON *to, const struct diagnosis *diagno
     json_number(json, run, "step_ns",
                 diagnosis->together->slow.which >= 0 ? diagnosis->together->slow.step_ns : NAN);
     add_headline(json, run, &diagnosis->run.findings.headline);
-    add_slow(json, run, diagnosis);
+    JSON_ADD(json, run, KEY("slow_rank", slow_json(json, diagnosis)));
     array = json_array(json, run, "ranks");
     for (int i = diagnosis_next_rank(diagnosis, -1); i >= 0;
          i = diagnosis_next_rank(diagnosis, diagnosis->traces[i]->rank))
@@ -318,23 +295,26 @@ static void add_trace(struct arena *arena, void *context)
     const struct findings *findings = &diagnosis->findings[which];
     struct arena *scratch = arena_scratch(arena);
     const struct event_device *device = diagnosis->facts[which].device;
-    cJSON *object = json_object(json, writing->traces, NULL), *to;
+    cJSON *object = JSON_ROW(json, writing->traces, KEY("file", diagnosis->paths[which]),
+                             KEY("lines_from", diagnosis->lines_from[which]),
+                             KEY("partial", diagnosis->traces[which]->partial));
 
-    json_text(json, object, "file", diagnosis->paths[which]);
-    json_text(json, object, "lines_from", diagnosis->lines_from[which]);
-    json_bool(json, object, "partial", diagnosis->traces[which]->partial);
     members_write(json, object, origin_members, summary->trace);
-    to = json_object(json, object, "device");
-    json_text(json, to, "name", device != NULL && device->name[0] != '\0' ? device->name : NULL);
-    json_integer(json, to, "count", summary->timeline.device_count);
-    members_write(json, json_object(json, object, "soundness"), soundness_members,
-                  &summary->soundness);
+    JSON_ADD(
+        json, object,
+        KEY("device",
+            JSON_OBJECT(
+                json, KEY("name", device != NULL && device->name[0] != '\0' ? device->name : NULL),
+                KEY("count", summary->timeline.device_count))),
+        KEY("soundness", members_object(json, soundness_members, &summary->soundness)));
     members_write(json, object, usage_members, &summary->timeline.all);
     add_devices(json, object, &summary->timeline);
-    add_window(json, object, &summary->idle, diagnosis_busy_share(diagnosis, which));
-    add_steps(json, object, scratch, &diagnosis->facts[which]);
+    JSON_ADD(
+        json, object,
+        KEY("window", window_json(json, &summary->idle, diagnosis_busy_share(diagnosis, which))),
+        KEY("steps", steps_json(json, scratch, &diagnosis->facts[which])));
     members_write(json, object, phases_members, &summary->phases);
-    add_launches(json, object, &summary->launches);
+    JSON_ADD(json, object, KEY("launches", launches_json(json, &summary->launches)));
     tables_json(json, object, scratch, summary, &diagnosis->tables);
     if (summary->digest == NULL)
         gaps_json(json, object, scratch, summary);
@@ -344,8 +324,8 @@ static void add_trace(struct arena *arena, void *context)
         timeline_json(json, object, scratch, summary, writing->timeline_steps);
     add_headline(json, object, &findings->headline);
     add_thresholds(json, object, findings);
-    json_text(json, object, "healthy", findings->healthy[0] != '\0' ? findings->healthy : NULL);
-    findings_json(json, object, "findings", findings);
+    JSON_ADD(json, object, KEY("healthy", findings->healthy[0] != '\0' ? findings->healthy : NULL),
+             KEY("findings", findings_json(json, findings)));
     add_checklist(json, object, diagnosis, which);
     add_what_ifs(json, object, diagnosis, which);
     arena_close(scratch);
@@ -360,8 +340,7 @@ enum status diagnosis_json(const struct diagnosis *diagnosis, int only, int time
     enum status status = STATUS_OK;
 
     *text = NULL;
-    json_integer(json, root, "schema", SCHEMA);
-    json_bool(json, root, "is_run", diagnosis->run_count > 0);
+    JSON_ADD(json, root, KEY("schema", SCHEMA), KEY("is_run", (bool)(diagnosis->run_count > 0)));
     add_run(json, root, diagnosis);
     writing.traces = json_array(json, root, "traces");
     for (writing.which = 0; writing.which < diagnosis->count; writing.which++)

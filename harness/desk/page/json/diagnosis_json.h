@@ -15,8 +15,8 @@ enum status diagnosis_json(const struct diagnosis *diagnosis, int only, int time
 /* A place in the program as above, as member `name` of `to`; null where it is unknown. */
 void place_json(struct json *json, cJSON *to, const char *name, const struct call_place *place);
 
-/* An array of findings as above, as member `name` of `to`. */
-void findings_json(struct json *json, cJSON *to, const char *name, const struct findings *findings);
+/* An array of findings as above, for a KEY(). */
+cJSON *findings_json(struct json *json, const struct findings *findings);
 
 /* --- Parts, each with a file of its own --- */
 

@@ -12,16 +12,11 @@ enum { OPERATORS_MOST = 100, DIGITS = 15 }; /* of a double: bytes and nanosecond
 /* --- Kernels --- */
 
 /* Three numbers of a launch; null where the trace does not state them. */
-static void add_shape(struct json *json, cJSON *to, const char *name, const uint32_t shape[3])
+static cJSON *shape_json(struct json *json, const uint32_t shape[3])
 {
-    cJSON *array;
-
-    if (shape == NULL || shape[0] == 0) {
-        json_text(json, to, name, NULL);
-        return;
-    }
-    array = json_array(json, to, name);
-    for (int i = 0; i < 3; i++) json_integer(json, array, NULL, shape[i]);
+    if (shape == NULL || shape[0] == 0)
+        return NULL;
+    return json_series(json, (const double[]){ shape[0], shape[1], shape[2] }, 3, DIGITS);
 }
 
 static void add_kernels(struct json *json, cJSON *to, const struct summary *summary)
@@ -33,29 +28,25 @@ static void add_kernels(struct json *json, cJSON *to, const struct summary *summ
         all_ns += (double)summary->kernels.rows[i].total_ns;
     for (int64_t i = 0; i < summary->kernels.count; i++) {
         const struct kernel_row *row = &summary->kernels.rows[i];
-        cJSON *object = json_object(json, array, NULL);
         const struct trace_event *longest = row->longest;
         const struct event_kernel *launch =
             longest->kind == EVENT_KIND_KERNEL && longest->detail != NO_DETAIL
                 ? &summary->trace->kernels[longest->detail]
                 : NULL;
         bool moves = row->bytes_ns > 0;
-        json_text(json, object, "name", trace_file_name(summary->trace, row->name));
-        json_text(json, object, "kind", work_kind_name(row->kind));
-        json_integer(json, object, "count", row->count);
-        json_integer(json, object, "total_ns", row->total_ns);
-        json_number(json, object, "mean_ns", (double)row->total_ns / (double)row->count);
-        json_integer(json, object, "min_ns", row->min_ns);
-        json_integer(json, object, "max_ns", row->max_ns);
-        json_number(json, object, "share", (double)row->total_ns / all_ns);
-        json_number(json, object, "blocks_per_sm", row->blocks_per_sm);
-        json_number(json, object, "occupancy_percent", row->occupancy_percent);
-        json_number(json, object, "bytes", moves ? (double)row->bytes : NAN);
-        json_number(json, object, "gb_per_second",
-                    moves ? (double)row->bytes / (double)row->bytes_ns : NAN);
-        json_bool(json, object, "pageable", row->pageable);
-        add_shape(json, object, "grid", launch != NULL ? launch->grid : NULL);
-        add_shape(json, object, "block", launch != NULL ? launch->block : NULL);
+        JSON_ROW(json, array, KEY("name", trace_file_name(summary->trace, row->name)),
+                 KEY("kind", work_kind_name(row->kind)), KEY("count", row->count),
+                 KEY("total_ns", row->total_ns),
+                 KEY("mean_ns", (double)row->total_ns / (double)row->count),
+                 KEY("min_ns", row->min_ns), KEY("max_ns", row->max_ns),
+                 KEY("share", (double)row->total_ns / all_ns),
+                 KEY("blocks_per_sm", row->blocks_per_sm),
+                 KEY("occupancy_percent", row->occupancy_percent),
+                 KEY("bytes", moves ? (double)row->bytes : NAN),
+                 KEY("gb_per_second", moves ? (double)row->bytes / (double)row->bytes_ns : NAN),
+                 KEY("pageable", row->pageable),
+                 KEY("grid", shape_json(json, launch != NULL ? launch->grid : NULL)),
+                 KEY("block", shape_json(json, launch != NULL ? launch->block : NULL)));
     }
 }
 
@@ -71,18 +62,15 @@ static void add_mix(struct json *json, cJSON *to, const struct mix *mix)
     object = json_object(json, to, "mix");
     array = json_array(json, object, "kinds");
     for (int kind = 0; kind < MIX_COUNT; kind++) {
-        cJSON *row = json_object(json, array, NULL);
-        json_text(json, row, "name", mix_name(kind));
-        json_integer(json, row, "count", mix->count[kind]);
-        json_integer(json, row, "total_ns", mix->ns[kind]);
-        json_number(json, row, "share", (double)mix->ns[kind] / (double)mix->all_ns);
+        JSON_ROW(json, array, KEY("name", mix_name(kind)), KEY("count", mix->count[kind]),
+                 KEY("total_ns", mix->ns[kind]),
+                 KEY("share", (double)mix->ns[kind] / (double)mix->all_ns));
     }
     array = json_array(json, object, "layers");
     for (int i = 0; i < MIX_GROUP_COUNT; i++) {
-        cJSON *row = json_object(json, array, NULL);
-        json_text(json, row, "name", mix_group_name((enum mix_group)i));
-        json_number(json, row, "share", mix_share(mix, (enum mix_group)i));
-        json_number(json, row, "usual_share", mix->trains ? mix_usual[i] : NAN);
+        JSON_ROW(json, array, KEY("name", mix_group_name((enum mix_group)i)),
+                 KEY("share", mix_share(mix, (enum mix_group)i)),
+                 KEY("usual_share", mix->trains ? mix_usual[i] : NAN));
     }
     json_text(json, object, "source", mix->trains ? mix_source : NULL);
 }
@@ -92,22 +80,18 @@ static void add_mix(struct json *json, cJSON *to, const struct mix *mix)
 static void add_span(struct json *json, cJSON *array, const struct summary *summary,
                      const struct span_row *row)
 {
-    cJSON *to = json_object(json, array, NULL);
     bool memory = summary->spans.has_memory;
 
-    json_text(json, to, "name", trace_file_name(summary->trace, row->name));
-    json_bool(json, to, "is_call", row->is_call);
-    json_integer(json, to, "count", row->count);
-    json_integer(json, to, "replayed_count", row->replayed_count);
-    json_integer(json, to, "host_total_ns", row->host_total_ns);
-    json_integer(json, to, "host_self_ns", row->host_self_ns);
-    json_integer(json, to, "device_total_ns", row->device_total_ns);
-    json_integer(json, to, "device_self_ns", row->device_self_ns);
-    json_number(json, to, "host_bytes", memory ? (double)row->host_bytes : NAN);
-    json_number(json, to, "host_self_bytes", memory ? (double)row->host_self_bytes : NAN);
-    json_number(json, to, "device_bytes", memory ? (double)row->device_bytes : NAN);
-    json_number(json, to, "device_self_bytes", memory ? (double)row->device_self_bytes : NAN);
-    json_number(json, to, "flops", row->flops > 0 ? (double)row->flops : NAN);
+    JSON_ROW(json, array, KEY("name", trace_file_name(summary->trace, row->name)),
+             KEY("is_call", row->is_call), KEY("count", row->count),
+             KEY("replayed_count", row->replayed_count), KEY("host_total_ns", row->host_total_ns),
+             KEY("host_self_ns", row->host_self_ns), KEY("device_total_ns", row->device_total_ns),
+             KEY("device_self_ns", row->device_self_ns),
+             KEY("host_bytes", memory ? (double)row->host_bytes : NAN),
+             KEY("host_self_bytes", memory ? (double)row->host_self_bytes : NAN),
+             KEY("device_bytes", memory ? (double)row->device_bytes : NAN),
+             KEY("device_self_bytes", memory ? (double)row->device_self_bytes : NAN),
+             KEY("flops", row->flops > 0 ? (double)row->flops : NAN));
 }
 
 /* Operators and calls, or annotations. */
@@ -144,70 +128,65 @@ static void add_kinds(struct json *json, cJSON *object, const struct summary *su
         struct roofline roofline =
             roofline_of(&summary->trace->ceilings, kind->flops, kind->bytes,
                         (double)(kinds->device_ns > 0 ? kind->device_ns : kind->host_ns));
-        cJSON *to = json_object(json, array, NULL);
-        json_text(json, to, "name", kind->name);
-        json_text(json, to, "input_dims",
-                  kind->dims != 0 ? trace_file_name(summary->trace, kind->dims) : NULL);
-        json_integer(json, to, "count", kind->count);
-        json_integer(json, to, "device_ns", kind->device_ns);
-        json_integer(json, to, "host_ns", kind->host_ns);
-        json_number(json, to, "flops", kind->flops > 0 ? (double)kind->flops : NAN);
-        json_number(json, to, "bytes", kind->bytes > 0 ? (double)kind->bytes : NAN);
-        json_text(json, to, "bound", bound_name(roofline.bound));
-        json_number(json, to, "bound_share", roofline.share);
+        JSON_ROW(
+            json, array, KEY("name", kind->name),
+            KEY("input_dims", kind->dims != 0 ? trace_file_name(summary->trace, kind->dims) : NULL),
+            KEY("count", kind->count), KEY("device_ns", kind->device_ns),
+            KEY("host_ns", kind->host_ns),
+            KEY("flops", kind->flops > 0 ? (double)kind->flops : NAN),
+            KEY("bytes", kind->bytes > 0 ? (double)kind->bytes : NAN),
+            KEY("bound", bound_name(roofline.bound)), KEY("bound_share", roofline.share));
     }
 }
 
 /* --- Memory --- */
 
-static void bytes(struct json *json, cJSON *to, const char *name, int64_t value)
+static double known_bytes(int64_t value)
 {
-    json_number(json, to, name, value >= 0 ? (double)value : (double)NAN);
+    return value >= 0 ? (double)value : (double)NAN;
 }
 
-static void add_categories(struct json *json, cJSON *object, const struct summary *summary,
-                           const struct memory_device *device, const struct memory_samples *samples)
+static cJSON *categories_json(struct json *json, const struct summary *summary,
+                              const struct memory_device *device,
+                              const struct memory_samples *samples)
 {
-    cJSON *array = json_array(json, object, "categories");
+    cJSON *array = json_array(json, NULL, NULL);
 
     for (int64_t i = 0; i < device->category_count; i++) {
         const struct memory_category *category = &device->categories[i];
-        cJSON *of_category = json_object(json, array, NULL);
-        json_text(json, of_category, "name", trace_file_name(summary->trace, category->name));
-        json_integer(json, of_category, "at_peak_bytes", category->at_peak);
-        json_integer(json, of_category, "peak_bytes", category->peak);
-        json_numbers(json, of_category, "bytes", samples->categories + i * samples->count,
-                     samples->count, DIGITS);
+        const double *bytes = samples->categories + i * samples->count;
+        JSON_ROW(json, array, KEY("name", trace_file_name(summary->trace, category->name)),
+                 KEY("at_peak_bytes", category->at_peak), KEY("peak_bytes", category->peak),
+                 KEY("bytes", json_series(json, bytes, samples->count, DIGITS)));
     }
+    return array;
 }
 
 static void add_device(struct json *json, cJSON *array, struct arena *arena,
                        const struct summary *summary, const struct memory_device *device)
 {
     const struct event_device *about = trace_file_device(summary->trace, device->device);
-    cJSON *object = json_object(json, array, NULL), *curve;
     struct memory_samples samples =
         memory_samples_of(arena, &summary->memory, device, summary->trace, MEMORY_JSON_POINTS);
     int64_t limit = about == NULL                    ? 0
                     : about->memory_budget_bytes > 0 ? about->memory_budget_bytes
                                                      : about->memory_bytes;
 
-    json_integer(json, object, "device", device->device);
-    json_bool(json, object, "stated", device->stated);
-    bytes(json, object, "limit_bytes", limit > 0 ? limit : -1);
-    json_integer(json, object, "peak_bytes", device->peak);
-    json_integer(json, object, "peak_at_ns", device->peak_at_ns);
-    bytes(json, object, "reserved_at_peak_bytes", device->reserved_at_peak);
-    bytes(json, object, "reserved_peak_bytes", device->reserved_peak);
-    json_integer(json, object, "first_bytes", device->first);
-    json_integer(json, object, "last_bytes", device->last);
-    add_categories(json, object, summary, device, &samples);
-    curve = json_object(json, object, "curve");
-    json_integer(json, curve, "point_count", device->point_count);
-    json_integer(json, curve, "start_ns", samples.start_ns);
-    json_numbers(json, curve, "at_ns", samples.at_ns, samples.count, DIGITS);
-    json_numbers(json, curve, "allocated_bytes", samples.allocated, samples.count, DIGITS);
-    json_numbers(json, curve, "reserved_bytes", samples.reserved, samples.count, DIGITS);
+    JSON_ROW(
+        json, array, KEY("device", device->device), KEY("stated", device->stated),
+        KEY("limit_bytes", known_bytes(limit > 0 ? limit : -1)), KEY("peak_bytes", device->peak),
+        KEY("peak_at_ns", device->peak_at_ns),
+        KEY("reserved_at_peak_bytes", known_bytes(device->reserved_at_peak)),
+        KEY("reserved_peak_bytes", known_bytes(device->reserved_peak)),
+        KEY("first_bytes", device->first), KEY("last_bytes", device->last),
+        KEY("categories", categories_json(json, summary, device, &samples)),
+        KEY("curve",
+            JSON_OBJECT(
+                json, KEY("point_count", device->point_count), KEY("start_ns", samples.start_ns),
+                KEY("at_ns", json_series(json, samples.at_ns, samples.count, DIGITS)),
+                KEY("allocated_bytes", json_series(json, samples.allocated, samples.count, DIGITS)),
+                KEY("reserved_bytes",
+                    json_series(json, samples.reserved, samples.count, DIGITS)))));
 }
 
 void tables_json(struct json *json, cJSON *to, struct arena *arena, const struct summary *summary,

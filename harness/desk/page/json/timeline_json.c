@@ -20,24 +20,21 @@ static void add_gap(struct json *json, cJSON *array, struct arena *arena,
                     const struct summary *summary, const struct idle_gap *gap)
 {
     struct call_place place = finding_place_of_gap(arena, summary, gap);
-    cJSON *object = json_object(json, array, NULL), *causes;
+    cJSON *object, *causes = json_object(json, NULL, NULL);
     int64_t step = steps_find(&summary->steps, gap->start_ns);
     const struct trace_event *call = gap->after != NULL ? gap->after->call : NULL;
 
-    json_integer(json, object, "start_ns", gap->start_ns);
-    json_integer(json, object, "duration_ns", gap->time.idle_ns);
-    json_number(json, object, "step",
-                step >= 0 ? (double)summary->steps.items[step].number : (double)NAN);
-    json_text(json, object, "cause", gap_cause_name(gap_cause_longest(&gap->time)));
-    causes = json_object(json, object, "causes");
     for (int cause = 0; cause < GAP_CAUSE_COUNT; cause++)
         if (gap_cause_ns(&gap->time, cause) > 0)
             json_integer(json, causes, gap_cause_name(cause), gap_cause_ns(&gap->time, cause));
-    json_bool(json, object, "after_wait", gap->time.drained_count > 0);
-    json_text(json, object, "before", work_name(summary, gap->before));
-    json_text(json, object, "after", work_name(summary, gap->after));
-    json_text(json, object, "call",
-              call != NULL ? trace_file_name(summary->trace, call->name) : NULL);
+    object =
+        JSON_ROW(json, array, KEY("start_ns", gap->start_ns), KEY("duration_ns", gap->time.idle_ns),
+                 KEY("step", step >= 0 ? (double)summary->steps.items[step].number : (double)NAN),
+                 KEY("cause", gap_cause_name(gap_cause_longest(&gap->time))), KEY("causes", causes),
+                 KEY("after_wait", (bool)(gap->time.drained_count > 0)),
+                 KEY("before", work_name(summary, gap->before)),
+                 KEY("after", work_name(summary, gap->after)),
+                 KEY("call", call != NULL ? trace_file_name(summary->trace, call->name) : NULL));
     place_json(json, object, "where", &place);
 }
 
@@ -101,13 +98,12 @@ static double covered_of(const struct drawing *drawing, const struct excerpt_bar
     return (double)bar->covered_ns;
 }
 
-static void add_column(struct json *json, cJSON *object, const char *name, struct drawing *drawing,
-                       const struct excerpt_row *row,
-                       double (*value_of)(const struct drawing *, const struct excerpt_bar *))
+static cJSON *column_json(struct json *json, struct drawing *drawing, const struct excerpt_row *row,
+                          double (*value_of)(const struct drawing *, const struct excerpt_bar *))
 {
     for (int64_t i = 0; i < row->bar_count; i++)
         drawing->column[i] = value_of(drawing, &drawing->excerpt.bars[row->first_bar + i]);
-    json_numbers(json, object, name, drawing->column, row->bar_count, DIGITS);
+    return json_series(json, drawing->column, row->bar_count, DIGITS);
 }
 
 /* The categories that the row has, in the order of their enum, and the place of each bar's among
@@ -128,33 +124,26 @@ static void add_categories(struct json *json, cJSON *object, struct drawing *dra
     }
     for (int64_t i = 0; i < row->bar_count; i++)
         drawing->column[i] = row->kind == EXCERPT_STEP ? (double)NAN : places[bars[i].category];
-    json_numbers(json, object, "category", drawing->column, row->bar_count, DIGITS);
+    JSON_ADD(json, object,
+             KEY("category", json_series(json, drawing->column, row->bar_count, DIGITS)));
 }
 
 static void add_row(struct json *json, cJSON *array, struct drawing *drawing,
                     const struct excerpt_row *row)
 {
-    cJSON *object = json_object(json, array, NULL);
+    cJSON *object = JSON_ROW(json, array, KEY("kind", excerpt_kind_name(row->kind)),
+                             KEY("process", row->process), KEY("thread", row->thread),
+                             KEY("is_loop", row->is_loop), KEY("depth", row->depth));
     bool several = false;
 
     for (int64_t i = 0; i < row->bar_count; i++)
         several = several || drawing->excerpt.bars[row->first_bar + i].count > 1;
-    json_text(json, object, "kind", excerpt_kind_name(row->kind));
-    json_integer(json, object, "process", row->process);
-    json_integer(json, object, "thread", row->thread);
-    json_bool(json, object, "is_loop", row->is_loop);
-    json_integer(json, object, "depth", row->depth);
     add_categories(json, object, drawing, row);
-    add_column(json, object, "start_ns", drawing, row, start_of);
-    add_column(json, object, "duration_ns", drawing, row, duration_of);
-    add_column(json, object, "name", drawing, row, name_of);
-    if (several) {
-        add_column(json, object, "count", drawing, row, count_of);
-        add_column(json, object, "covered_ns", drawing, row, covered_of);
-    } else {
-        json_text(json, object, "count", NULL);
-        json_text(json, object, "covered_ns", NULL);
-    }
+    JSON_ADD(json, object, KEY("start_ns", column_json(json, drawing, row, start_of)),
+             KEY("duration_ns", column_json(json, drawing, row, duration_of)),
+             KEY("name", column_json(json, drawing, row, name_of)),
+             KEY("count", several ? column_json(json, drawing, row, count_of) : NULL),
+             KEY("covered_ns", several ? column_json(json, drawing, row, covered_of) : NULL));
 }
 
 void timeline_json(struct json *json, cJSON *to, struct arena *arena, const struct summary *summary,
@@ -169,8 +158,7 @@ void timeline_json(struct json *json, cJSON *to, struct arena *arena, const stru
     cJSON *object = json_object(json, to, "timeline"), *array;
 
     drawing.column = ARENA_NEW(arena, double, excerpt->bar_count);
-    json_integer(json, object, "start_ns", excerpt->start_ns);
-    json_integer(json, object, "end_ns", excerpt->end_ns);
+    JSON_ADD(json, object, KEY("start_ns", excerpt->start_ns), KEY("end_ns", excerpt->end_ns));
     array = json_array(json, object, "steps");
     for (int64_t i = 0; i < excerpt->step_count; i++)
         json_integer(json, array, NULL, summary->steps.items[excerpt->first_step + i].number);
