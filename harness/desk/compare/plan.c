@@ -48,6 +48,7 @@ static enum status add_planned(struct plan *plan, const struct compare_files *fi
     return STATUS_OK;
 }
 
+/* The files of a row as the base of a comparison without anything new. */
 static void sides_of(struct side sides[SIDES], const struct plan *plan, int row,
                      struct location *locations)
 {
@@ -67,6 +68,7 @@ static enum status learn_noise(struct plan *plan)
     struct side sides[SIDES];
 
     TRY_OUT(rows_make(&locations, plan->files));
+    /* All rows are located first: what a run varies by is learned from all of them together. */
     for (int i = 0; i < plan->count; i++) {
         sides_of(sides, plan, i, NULL);
         TRY_OUT(sides_locate(sides, PLACE_BEST, plan->largest));
@@ -93,6 +95,8 @@ static double nine_of_ten(const double *sorted, int count)
     return sorted[(int)ceil(0.9 * count) - 1];
 }
 
+/* The change that would be called with so many files per side, in half of the rows and in nine of
+ * ten. */
 static void add_line(struct page_rows *rows, const struct plan *plan, int files, double limit,
                      double *room)
 {

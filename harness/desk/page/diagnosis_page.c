@@ -38,6 +38,7 @@ static void print_share(const struct page *page, const char *name, double ns, do
 
 /* --- Input --- */
 
+/* What was recorded: the device, how much, and by whom. */
 static void print_origin(const struct page *page, const struct summary *summary)
 {
     const struct trace_file *trace = summary->trace;
@@ -104,6 +105,7 @@ static void print_untraced(const struct page *page, const struct trace_file *tra
                    quantity_time(trace->cost.step_ns).text, cost);
 }
 
+/* A busy neighbour makes every time longer, so the reader is told before the findings. */
 static void print_others(const struct page *page, const struct trace_file *trace)
 {
     int cores = trace->device_count > 0 ? trace->devices[0].host_cores : 0;
@@ -460,6 +462,8 @@ void diagnosis_brief(const struct page *page, const struct diagnosis *diagnosis)
     print_findings(page, &diagnosis->facts[0], &diagnosis->findings[0]);
 }
 
+/* The ranks of a run come first in the list of traces and share a page; each other trace has one.
+ */
 enum status diagnosis_page(const struct page *page, const struct diagnosis *diagnosis,
                            const struct diagnosis_view *view)
 {

@@ -13,6 +13,8 @@
 
 enum { BAR = 30, SITES = 12, CURVE_ROWS = 24 };
 
+/* A row for each equal piece of the history, with the most that was live in it: a peak is never
+ * left out. */
 static void print_curve(const struct page *page, const struct snapshot_device *device)
 {
     static const struct column columns[] = { { "events", 12, 0 },
@@ -40,6 +42,7 @@ static void print_curve(const struct page *page, const struct snapshot_device *d
     }
 }
 
+/* The first row is of memory from before the history, whose lines nobody recorded. */
 static void print_sites(const struct page *page, const struct snapshot *snapshot,
                         const struct snapshot_device *device, int rows)
 {
@@ -69,6 +72,7 @@ static void print_sites(const struct page *page, const struct snapshot *snapshot
     }
 }
 
+/* What the reserved memory is used for, and what of it is free. */
 static void print_reserved(const struct page *page, const struct snapshot_device *device)
 {
     page_heading(page, "Reserved at the end");
@@ -150,6 +154,7 @@ void snapshot_page(const struct page *page, const struct snapshot_file *file, in
 /* As the rule for traces has it. */
 #define PIECES_MAJOR 0.25
 
+/* Without a device whose memory is known, no share of it is large. */
 static enum severity severity_of(const struct snapshot_device *device,
                                  const struct snapshot_finding *finding, const struct facts *facts)
 {
@@ -196,6 +201,7 @@ enum status snapshot_join(struct diagnosis *diagnosis, const struct snapshot_fil
             const struct snapshot_device *device = &snapshot->devices[i];
             struct finding made = joined(device, &device->findings[j], &diagnosis->facts[0]);
             int64_t at = 0;
+            /* Of several devices with the same finding, the worst counts. */
             while (at < count && others[at].id != made.id) at++;
             if (at == count)
                 others[count++] = made;

@@ -154,15 +154,6 @@ static struct line *add_line(struct drawing *drawing, enum excerpt_kind kind, co
     return line;
 }
 
-static void add_cells(struct drawing *drawing, enum excerpt_kind kind, const char *label,
-                      const char cells[CELLS_MOST])
-{
-    struct line *line = add_line(drawing, kind, label);
-
-    for (int i = 0; i < drawing->columns; i++) line->text[i] = summarise(drawing, cells + i * FINE);
-    for (int i = 0; i < drawing->columns * FINE; i++) line->filled += cells[i] != '\0';
-}
-
 /* "[forward------]"; without room for a name its first letters. */
 static void put_name(char *text, int from, int to, const char *name)
 {
@@ -209,6 +200,7 @@ static void add_rows(struct drawing *drawing)
     for (int64_t i = 0; i < excerpt->row_count; i++) {
         const struct excerpt_row *row = &excerpt->rows[i], *next = row + 1;
         long long thread = (long long)row->thread;
+        struct line *line;
         if (row->kind == EXCERPT_STEP || row->kind == EXCERPT_PHASE) {
             add_names(drawing, row, row->kind == EXCERPT_STEP ? "step" : "phase");
             continue;
@@ -227,7 +219,10 @@ static void add_rows(struct drawing *drawing)
             snprintf(label, sizeof label, "loop");
         else
             snprintf(label, sizeof label, "thr %lld", thread);
-        add_cells(drawing, is_of_a_thread(row) ? EXCERPT_CALL : row->kind, label, cells);
+        line = add_line(drawing, is_of_a_thread(row) ? EXCERPT_CALL : row->kind, label);
+        for (int j = 0; j < drawing->columns; j++)
+            line->text[j] = summarise(drawing, cells + j * FINE);
+        for (int j = 0; j < drawing->columns * FINE; j++) line->filled += cells[j] != '\0';
         memset(cells, 0, sizeof cells);
     }
 }

@@ -78,6 +78,8 @@ static void describe_change(char *text, size_t size, const struct step_change *s
         text_append(text, size, "; mostly %s, and was %s", names[SIDE_NEW], names[SIDE_BASE]);
 }
 
+/* A pace stands out for a reason, which is said: kernels of another size, or others altogether;
+ * other samples per step are said above. */
 static void print_pace(const struct page *page, const struct step_change *step, int number)
 {
     const struct device_pace *pace = &step->pace;
@@ -173,6 +175,7 @@ static void add_row(struct page_rows *rows, const char *name, const int64_t ns[S
              relative_cell(ns[SIDE_BASE], ns[SIDE_NEW]).text, interval, name);
 }
 
+/* A part with the interval of its change, if the noise of steps is known. */
 static void add_part(struct page_rows *rows, const struct part_change *part)
 {
     struct cell interval = { "-" };
@@ -257,6 +260,7 @@ static void print_findings(const struct page *page, const struct trace_change *c
     static const char *const words[SIDES] = { "gone", "new" };
     bool headed = false;
 
+    /* New findings come before those that are gone. */
     for (int side = SIDES - 1; side >= 0; side--)
         for (int64_t i = 0; i < change->sides[side].findings[change->at].count; i++) {
             const struct finding *finding = trace_change_only(change, side, i);
@@ -271,6 +275,7 @@ static void print_findings(const struct page *page, const struct trace_change *c
         }
 }
 
+/* Settings are one sentence already, on the side of base (trace_change.h). */
 static void print_differences(const struct page *page, const struct trace_change *change)
 {
     if (change->difference_count == 0)

@@ -32,26 +32,19 @@ static void name_row(char text[NAMES], const struct what_if *what_if, int number
                       what_if->causes[i]->id);
 }
 
-/* The device's work, then the rest of the step. */
-static void draw(char bar[BAR_SIZE], const struct what_if_row *row, double all_ns, bool host_alone)
-{
-    int length = (int)(BAR_MOST * row->step_ns / all_ns + 0.5);
-    int busy = (int)(BAR_MOST * row->busy_ns / all_ns + 0.5);
-
-    busy = host_alone || busy > length ? length : busy;
-    memset(bar, '#', (size_t)busy);
-    memset(bar + busy, '-', (size_t)(length - busy));
-    bar[length] = '\0';
-}
-
 static void add_row(struct page_rows *rows, const struct what_if *what_if,
                     const struct what_if_row *row, const char *name, bool host_alone)
 {
+    int length = (int)(BAR_MOST * row->step_ns / what_if->recorded.step_ns + 0.5);
+    int busy = (int)(BAR_MOST * row->busy_ns / what_if->recorded.step_ns + 0.5);
     char gain[QUANTITY_SIZE] = "", bar[BAR_SIZE];
 
     if (row->causes != 0)
         quantity_factor(gain, what_if->recorded.step_ns / row->step_ns);
-    draw(bar, row, what_if->recorded.step_ns, host_alone);
+    busy = host_alone || busy > length ? length : busy;
+    memset(bar, '#', (size_t)busy); /* the device's work, then the rest of the step */
+    memset(bar + busy, '-', (size_t)(length - busy));
+    bar[length] = '\0';
     PAGE_ROW(rows, NULL, name, quantity_time(row->step_ns).text, gain, bar);
 }
 

@@ -1,5 +1,5 @@
-/* Digests (diagnosis/digest/digest.h): a line of JSON for each trace. The text alone is taken
- * here. */
+/* Digests (diagnosis/digest/digest.h): a line of JSON for each trace. The text alone is taken here,
+ * and split into one trace a line; digest.c reads what a line says. */
 #include "harness/base/rows.h"
 #include "harness/desk/read/digest_lines.h"
 #include "harness/desk/read/input/read_ahead.h"
@@ -46,6 +46,8 @@ static enum status digest_read(struct trace_rows *rows, struct read_ahead *text,
         memcpy(*all + length, bytes, count);
         length += (int64_t)count;
         (*all)[length] = '\0';
+        /* Asked window by window, so that a file of another kind is refused before it fills memory.
+         */
         if (longest_line(*all, &line, length) > DIGEST_LINE_MOST)
             FAIL(STATUS_BAD_INPUT, "%s is no digest: a line of it is longer than %d KB", path,
                  DIGEST_LINE_MOST >> 10);
@@ -64,6 +66,8 @@ const struct trace_format digest_format = {
     .read = digest_read,
 };
 
+/* The first line stays in `trace`, which has the others cut off at the end: until then nothing of
+ * it is changed, so a failure leaves it whole. */
 enum status digest_lines_split(struct trace_file *trace, struct trace_file **parts, int64_t count)
 {
     enum status status = STATUS_OK;

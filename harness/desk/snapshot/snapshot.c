@@ -33,6 +33,8 @@ bool snapshot_is_of(const struct pickle *pickle, uint32_t segment, int64_t devic
     return pickle_integer(pickle, pickle_member(pickle, segment, WORD_DEVICE), 0) == device;
 }
 
+/* What is unused in a segment with a block in use is free in pieces; a segment without one could go
+ * back to the driver as a whole. */
 static void take_blocks(struct snapshot_device *device, const struct pickle *pickle,
                         uint32_t blocks)
 {
@@ -68,11 +70,14 @@ static enum status take_segment(struct snapshot_reading *reading, struct snapsho
     uint32_t pool = pickle_member(pickle, segment, WORD_SEGMENT_POOL_ID);
     int64_t size = snapshot_size(pickle, segment, WORD_TOTAL_SIZE);
 
+    /* A pickle may name one list of blocks in many segments, so a small file could take very long.
+     */
     reading->blocks_left -= 1 + pickle_length(pickle, blocks);
     if (reading->blocks_left < 0)
         FAIL(STATUS_BAD_INPUT, "it has more blocks of memory than the file has room for");
     device->segment_count++;
     device->reserved += size;
+    /* The general pool is (0, 0); any other is one of a CUDA graph. */
     for (int64_t i = 0; i < pickle_length(pickle, pool) && i < 2; i++)
         if (pickle_integer(pickle, pickle_item(pickle, pool, i), 0) != 0) {
             device->pool_reserved += size;
@@ -154,7 +159,7 @@ static enum status take_snapshot(struct snapshot_reading *reading)
         snapshot->bytes < SNAPSHOT_COUNT_MOST ? snapshot->bytes : SNAPSHOT_COUNT_MOST;
     reading->events_left = snapshot->bytes / EVENT_BYTES_LEAST;
     TRY(intern_open(&snapshot->names, SNAPSHOT_LABEL));
-    TRY(snapshot_stack_number(reading, 0, &number));
+    TRY(snapshot_stack_number(reading, 0, &number)); /* number 0: memory without a stack */
     snapshot->expandable =
         pickle_integer(pickle, pickle_member(pickle, settings, WORD_EXPANDABLE_SEGMENTS), 0) != 0;
     return take_devices(reading);

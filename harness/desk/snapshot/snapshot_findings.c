@@ -1,4 +1,5 @@
-/* Each finding is a function that looks at a device's totals and writes its evidence. */
+/* The findings of a snapshot alone. Each is a function that looks at a device's totals and writes
+ * its evidence. Ids are those of the rules for traces (rules.h), which have the titles. */
 #include "harness/base/figures/quantity.h"
 #include "harness/desk/snapshot/snapshot_parts.h"
 
@@ -34,6 +35,8 @@ static const struct snapshot_site *grower(const struct snapshot_device *device)
     return most;
 }
 
+/* Memory that grows in four of five steps, by an amount that will matter. Between less than four
+ * marks anything may grow. */
 static void judge_growth(const struct snapshot *snapshot, struct snapshot_device *device)
 {
     struct snapshot_finding *finding;
@@ -58,6 +61,7 @@ static void judge_growth(const struct snapshot *snapshot, struct snapshot_device
                                                       : "");
 }
 
+/* Pools of graphs keep their memory by design, so they do not count. */
 static void judge_fragmentation(const struct snapshot *snapshot, struct snapshot_device *device)
 {
     double reserved = (double)(device->reserved - device->pool_reserved);
@@ -83,6 +87,7 @@ static void judge_fragmentation(const struct snapshot *snapshot, struct snapshot
              quantity_bytes((double)device->largest_piece).text);
 }
 
+/* One round of taking and giving back may be a warm-up; two are a habit. */
 static void judge_churn(struct snapshot_device *device)
 {
     bool repeats = device->has_steps
@@ -105,6 +110,7 @@ static void judge_churn(struct snapshot_device *device)
              (long long)device->segment_free_count);
 }
 
+/* The first failure is shown: later ones may follow from how the program deals with it. */
 static void judge_oom(struct snapshot_device *device)
 {
     const struct snapshot_oom *oom = &device->ooms[0];

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Parts of a trace share its tables: the last of them releases these. */
 static void release_tables(struct trace_file *trace)
 {
     if (trace->part_owners != NULL && --*trace->part_owners > 0)
@@ -42,6 +43,23 @@ void trace_file_close(struct trace_file *trace)
 
 /* --- Parts --- */
 
+/* Takes the events and frames of one process. `to` may be `from` itself: what is kept only moves
+ * towards the beginning. */
+static void keep_part(struct trace_file *to, const struct trace_file *from, int part,
+                      const int32_t *event_part, const int32_t *frame_part)
+{
+    int64_t events = 0, frames = 0;
+
+    for (int64_t i = 0; i < from->event_count; i++)
+        if (event_part[i] == part)
+            to->events[events++] = from->events[i];
+    for (int64_t i = 0; i < from->frame_count; i++)
+        if (frame_part[i] == part)
+            to->frames[frames++] = from->frames[i];
+    to->event_count = events;
+    to->frame_count = frames;
+}
+
 /* A copy with the events and frames of one process. */
 static enum status copy_part(struct trace_file **copy, const struct trace_file *trace, int part,
                              const int32_t *event_part, const int32_t *frame_part)
@@ -59,31 +77,12 @@ static enum status copy_part(struct trace_file **copy, const struct trace_file *
     file->event_count = file->frame_count = 0;
     TRY(rows_make(&file->events, events));
     TRY(rows_make(&file->frames, frames));
-    for (int64_t i = 0; i < trace->event_count; i++)
-        if (event_part[i] == part)
-            file->events[file->event_count++] = trace->events[i];
-    for (int64_t i = 0; i < trace->frame_count; i++)
-        if (frame_part[i] == part)
-            file->frames[file->frame_count++] = trace->frames[i];
+    keep_part(file, trace, part, event_part, frame_part);
 
     return STATUS_OK;
 }
 
-static void keep_part(struct trace_file *trace, int part, const int32_t *event_part,
-                      const int32_t *frame_part)
-{
-    int64_t events = 0, frames = 0;
-
-    for (int64_t i = 0; i < trace->event_count; i++)
-        if (event_part[i] == part)
-            trace->events[events++] = trace->events[i];
-    for (int64_t i = 0; i < trace->frame_count; i++)
-        if (frame_part[i] == part)
-            trace->frames[frames++] = trace->frames[i];
-    trace->event_count = events;
-    trace->frame_count = frames;
-}
-
+/* The copies only: the first part is the trace itself, which is as it was. */
 static void discard_parts(struct trace_file **parts, int64_t count)
 {
     for (int64_t i = 1; i < count; i++)
@@ -105,7 +104,7 @@ enum status trace_file_split(struct trace_file *trace, const int64_t *processes,
     for (int64_t i = 0; i < count; i++) parts[i] = NULL;
     TRY_OUT(rows_make(&owners, 1));
     for (int i = 1; i < count; i++) TRY_OUT(copy_part(&parts[i], trace, i, event_part, frame_part));
-    keep_part(trace, 0, event_part, frame_part);
+    keep_part(trace, trace, 0, event_part, frame_part); /* nothing fails from here on */
     parts[0] = trace;
     *owners = (int)count;
     for (int64_t i = 0; i < count; i++) {
@@ -146,12 +145,14 @@ void trace_file_first_bad(const struct trace_file *trace, char text[160])
 
 const char *trace_file_metadata(const struct trace_file *trace, const char *key)
 {
+    /* The last of several by that name counts, as for most readers of JSON. */
     for (int64_t i = trace->metadata_count; i-- > 0;)
         if (strcmp(trace->metadata[i].key, key) == 0)
             return trace->metadata[i].json;
     return NULL;
 }
 
+/* Whether all devices are of one model, so that each stands for the others. */
 static bool are_alike(const struct trace_file *trace)
 {
     for (int i = 1; i < trace->device_count; i++)

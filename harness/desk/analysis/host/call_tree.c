@@ -128,15 +128,6 @@ static uint32_t find_node(struct growing *growing, uint32_t parent, const struct
     return number;
 }
 
-static uint32_t add_node(struct growing *growing, uint32_t parent, const struct any_call *call)
-{
-    uint32_t number = find_node(growing, parent, call);
-
-    growing->followers[growing->last] = number;
-    growing->last = number;
-    return number;
-}
-
 /* --- Passes --- */
 
 struct open_call {
@@ -261,7 +252,9 @@ static void find_nodes(struct call_tree *tree, struct arena *arena, struct arena
         if (pass.depth == CALL_DEPTH)
             continue;
         parent = pass.depth > 0 ? pass.stack[pass.depth - 1].node : CALL_ROOT;
-        tree->node_of[i] = add_node(&growing, parent, &call);
+        tree->node_of[i] = find_node(&growing, parent, &call);
+        growing.followers[growing.last] = tree->node_of[i];
+        growing.last = tree->node_of[i];
         open_call(&pass, &call, tree->node_of[i]);
         start_ns = interval_later(call.start_ns, tree->start_ns);
         end_ns = interval_earlier(pass.stack[pass.depth - 1].end_ns, tree->end_ns);

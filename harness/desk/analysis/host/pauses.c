@@ -75,22 +75,17 @@ static void find_border(struct search *search, struct arena *scratch)
         interval_later(PAUSE_LEAST_NS, interval_earlier(PAUSE_SURE_NS, border));
 }
 
-/* How much of a time has no cause of its own. */
-static int64_t unexplained_ns(const struct search *search, uint32_t track, int64_t start_ns,
-                              int64_t end_ns)
-{
-    int64_t ns[HOST_KIND_COUNT] = { 0 };
-
-    host_activity_between(search->host, track, start_ns, end_ns, ns);
-    return ns[HOST_OUTSIDE] + ns[HOST_OPERATOR] + ns[HOST_LAUNCHING];
-}
-
 /* Adds a time if it is longer than `border_ns`. */
 static void add_if_pause(struct search *search, uint32_t track, int64_t start_ns, int64_t end_ns,
                          int64_t border_ns)
 {
-    if (end_ns - start_ns > border_ns &&
-        unexplained_ns(search, track, start_ns, end_ns) > border_ns)
+    int64_t ns[HOST_KIND_COUNT] = { 0 };
+
+    if (end_ns - start_ns <= border_ns)
+        return;
+    host_activity_between(search->host, track, start_ns, end_ns, ns);
+    /* Only time without a cause of its own counts. */
+    if (ns[HOST_OUTSIDE] + ns[HOST_OPERATOR] + ns[HOST_LAUNCHING] > border_ns)
         intervals_add(&search->pauses, start_ns, end_ns);
 }
 

@@ -1,4 +1,6 @@
-/* One sweep per thread over its operators, by start, with a stack of those that are open. */
+/* What the host spends on operators itself, in one sweep per thread over its operators, by start,
+ * with a stack of those that are open. Sums are of medians by name, so that a few slow calls do not
+ * count as what an operator usually takes. */
 #include "harness/desk/analysis/tables/host_operators.h"
 
 #include "harness/base/sort.h"
@@ -9,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The time of one operator without those that it calls. */
 struct self_time {
     uint32_t name;
     int64_t ns;
@@ -54,6 +57,7 @@ static void look_for_attention(struct operator_sweep *sweep, const struct trace_
     }
 }
 
+/* Loading and the optimizer read values of their own, which are no fault of the loop. */
 static void take_annotation(struct operator_sweep *sweep, const struct trace_event *event)
 {
     enum phase phase;
@@ -62,26 +66,6 @@ static void take_annotation(struct operator_sweep *sweep, const struct trace_eve
         (phase == PHASE_DATA || phase == PHASE_OPTIMIZER) &&
         event->end_ns > sweep->own_values_until_ns)
         sweep->own_values_until_ns = event->end_ns;
-}
-
-static void count_value(struct operator_sweep *sweep, const struct trace_event *event)
-{
-    if (event->start_ns < sweep->own_values_until_ns ||
-        strcmp(trace_file_name(sweep->timeline->trace, event->name), "aten::item") != 0)
-        return;
-    sweep->operators->value_count++;
-    sweep->operators->value_ns += event->end_ns - event->start_ns;
-}
-
-static void enter_track(struct operator_sweep *sweep, uint32_t track)
-{
-    if (track == sweep->track)
-        return;
-    sweep->track = track;
-    sweep->depth = 0;
-    sweep->own_values_until_ns = INT64_MIN;
-    sweep->product = NULL;
-    sweep->softmax = false;
 }
 
 static void take_operator(struct operator_sweep *sweep, const struct trace_event *event)
@@ -96,11 +80,16 @@ static void take_operator(struct operator_sweep *sweep, const struct trace_event
     if (sweep->depth < SPANS_DEPTH)
         sweep->stack[sweep->depth++] = (struct open_operator){ event->end_ns, row };
     look_for_attention(sweep, event);
-    count_value(sweep, event);
+    if (event->start_ns >= sweep->own_values_until_ns &&
+        strcmp(trace_file_name(sweep->timeline->trace, event->name), "aten::item") == 0) {
+        sweep->operators->value_count++;
+        sweep->operators->value_ns += ns;
+    }
 }
 
 COMPARATOR(by_name_and_time, struct self_time, ASCENDING(name) ?: ASCENDING(ns))
 
+/* Those of PyTorch that compute an element from elements at the same place. */
 static bool is_elementwise(const char *name)
 {
     static const char *const names[] = {
@@ -150,7 +139,13 @@ struct host_operators host_operators_of(struct arena *arena, const struct timeli
 
     for (int64_t i = 0; i < timeline->host_count; i++) {
         const struct trace_event *event = timeline->host[i];
-        enter_track(&sweep, event->track);
+        if (event->track != sweep.track) { /* another thread: nothing is open or remembered */
+            sweep.track = event->track;
+            sweep.depth = 0;
+            sweep.own_values_until_ns = INT64_MIN;
+            sweep.product = NULL;
+            sweep.softmax = false;
+        }
         if (event->kind == EVENT_KIND_ANNOTATION)
             take_annotation(&sweep, event);
         else if (event->kind == EVENT_KIND_OPERATOR && event->start_ns >= start_ns &&

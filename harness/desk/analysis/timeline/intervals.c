@@ -1,4 +1,5 @@
-/* Sorting once and sweeping: linear in the intervals after the sort. */
+/* Sets of times. Intervals are added in any order and merged once; questions then search the sorted
+ * ones, so that each takes logarithmic time. */
 #include "harness/desk/analysis/timeline/intervals.h"
 
 #include "harness/base/bisect.h"
@@ -8,6 +9,7 @@ void intervals_add(struct intervals *intervals, int64_t start_ns, int64_t end_ns
 {
     if (start_ns >= end_ns)
         return;
+    /* Most are added in the order of time, so one that touches the last joins it at once. */
     if (intervals->count > 0) {
         struct interval *last = &intervals->items[intervals->count - 1];
         if (start_ns <= last->end_ns && end_ns >= last->start_ns) {
@@ -83,5 +85,6 @@ bool intervals_contain(const struct intervals *intervals, int64_t at_ns)
 
 int64_t intervals_sum_ns(int64_t a, int64_t b)
 {
+    /* Times of a broken trace may be anything. A sum that overflowed would be undefined. */
     return a > INT64_MAX - b ? INT64_MAX : a + b;
 }

@@ -27,21 +27,18 @@ bool step_is_marked(const struct trace_file *trace, const struct trace_event *ev
            name_is_step(trace_file_name(trace, event->name), number);
 }
 
-static enum step_part part_of_name(const struct timeline *timeline, const char *name)
-{
-    if (timeline->host_alone && name_is_host_communication(name))
-        return STEP_COMMUNICATION;
-    return name_is_data_loading(name) ? STEP_DATA_LOADING : STEP_HOST;
-}
-
-/* The parts of operators and annotations, by name. */
+/* The parts of operators and annotations, by name. Beside a device, messages are its work. */
 static const enum step_part *parts_by_name(struct arena *scratch, const struct timeline *timeline)
 {
     uint32_t count = trace_file_name_count(timeline->trace);
     enum step_part *parts = ARENA_NEW(scratch, enum step_part, count);
 
-    for (uint32_t i = 0; i < count; i++)
-        parts[i] = part_of_name(timeline, trace_file_name(timeline->trace, i));
+    for (uint32_t i = 0; i < count; i++) {
+        const char *name = trace_file_name(timeline->trace, i);
+        parts[i] = timeline->host_alone && name_is_host_communication(name) ? STEP_COMMUNICATION
+                   : name_is_data_loading(name)                             ? STEP_DATA_LOADING
+                                                                            : STEP_HOST;
+    }
     return parts;
 }
 
@@ -162,25 +159,21 @@ int64_t steps_find(const struct steps *steps, int64_t at_ns)
     return last >= 0 && at_ns < steps->items[last].event->end_ns ? last : -1;
 }
 
-static int64_t blocks_of(const struct trace_file *trace, const struct work *work)
-{
-    const struct event_kernel *kernel;
-
-    if (work->event->kind != EVENT_KIND_KERNEL || work->event->detail == NO_DETAIL)
-        return 0;
-    kernel = &trace->kernels[work->event->detail];
-    return (int64_t)((double)kernel->grid[0] * (double)kernel->grid[1] * (double)kernel->grid[2]);
-}
-
+/* Work belongs to the step that launched it, and may end in a later one. */
 static void reach(struct steps *steps, const struct trace_file *trace, const struct work *work)
 {
     int64_t i = work->call != NULL ? steps_find(steps, work->call->start_ns) : -1;
+    struct step *step = i >= 0 ? &steps->items[i] : NULL;
 
-    if (i < 0)
+    if (step == NULL)
         return;
-    steps->items[i].blocks = intervals_sum_ns(steps->items[i].blocks, blocks_of(trace, work));
-    if (steps->items[i].work_end_ns == 0 || work->event->end_ns > steps->items[i].work_end_ns)
-        steps->items[i].work_end_ns = work->event->end_ns;
+    if (work->event->kind == EVENT_KIND_KERNEL && work->event->detail != NO_DETAIL) {
+        const uint32_t *grid = trace->kernels[work->event->detail].grid;
+        double blocks = (double)grid[0] * (double)grid[1] * (double)grid[2];
+        step->blocks = intervals_sum_ns(step->blocks, (int64_t)blocks);
+    }
+    if (step->work_end_ns == 0 || work->event->end_ns > step->work_end_ns)
+        step->work_end_ns = work->event->end_ns;
 }
 
 /* All but which the steps are. */

@@ -19,6 +19,7 @@ static cJSON *shape_json(struct json *json, const uint32_t shape[3])
     return json_series(json, (const double[]){ shape[0], shape[1], shape[2] }, 3, DIGITS);
 }
 
+/* The launch that is shown is that of the longest call. */
 static void add_kernels(struct json *json, cJSON *to, const struct summary *summary)
 {
     cJSON *array = json_array(json, to, "kernels");
@@ -141,6 +142,7 @@ static void add_kinds(struct json *json, cJSON *object, const struct summary *su
 
 /* --- Memory --- */
 
+/* Null for what a trace does not state, which is negative. */
 static double known_bytes(int64_t value)
 {
     return value >= 0 ? (double)value : (double)NAN;

@@ -70,39 +70,22 @@ static void add_names(struct json *json, struct drawing *drawing)
     }
 }
 
-static double start_of(const struct drawing *drawing, const struct excerpt_bar *bar)
-{
-    return (double)(bar->start_ns - drawing->excerpt.start_ns);
-}
-
-static double duration_of(const struct drawing *drawing, const struct excerpt_bar *bar)
-{
-    (void)drawing;
-    return (double)(bar->end_ns - bar->start_ns);
-}
-
-static double name_of(const struct drawing *drawing, const struct excerpt_bar *bar)
-{
-    return bar->name != 0 ? drawing->places[bar->name] - 1 : (double)NAN;
-}
-
-static double count_of(const struct drawing *drawing, const struct excerpt_bar *bar)
-{
-    (void)drawing;
-    return (double)bar->count;
-}
-
-static double covered_of(const struct drawing *drawing, const struct excerpt_bar *bar)
-{
-    (void)drawing;
-    return (double)bar->covered_ns;
-}
+enum bar_column { START, DURATION, NAME, COUNT, COVERED };
 
 static cJSON *column_json(struct json *json, struct drawing *drawing, const struct excerpt_row *row,
-                          double (*value_of)(const struct drawing *, const struct excerpt_bar *))
+                          enum bar_column column)
 {
-    for (int64_t i = 0; i < row->bar_count; i++)
-        drawing->column[i] = value_of(drawing, &drawing->excerpt.bars[row->first_bar + i]);
+    for (int64_t i = 0; i < row->bar_count; i++) {
+        const struct excerpt_bar *bar = &drawing->excerpt.bars[row->first_bar + i];
+        const double values[] = {
+            [START] = (double)(bar->start_ns - drawing->excerpt.start_ns),
+            [DURATION] = (double)(bar->end_ns - bar->start_ns),
+            [NAME] = bar->name != 0 ? drawing->places[bar->name] - 1 : (double)NAN,
+            [COUNT] = (double)bar->count,
+            [COVERED] = (double)bar->covered_ns,
+        };
+        drawing->column[i] = values[column];
+    }
     return json_series(json, drawing->column, row->bar_count, DIGITS);
 }
 
@@ -139,11 +122,12 @@ static void add_row(struct json *json, cJSON *array, struct drawing *drawing,
     for (int64_t i = 0; i < row->bar_count; i++)
         several = several || drawing->excerpt.bars[row->first_bar + i].count > 1;
     add_categories(json, object, drawing, row);
-    JSON_ADD(json, object, KEY("start_ns", column_json(json, drawing, row, start_of)),
-             KEY("duration_ns", column_json(json, drawing, row, duration_of)),
-             KEY("name", column_json(json, drawing, row, name_of)),
-             KEY("count", several ? column_json(json, drawing, row, count_of) : NULL),
-             KEY("covered_ns", several ? column_json(json, drawing, row, covered_of) : NULL));
+    /* If each bar is one event, the last two columns would repeat what the others say. */
+    JSON_ADD(json, object, KEY("start_ns", column_json(json, drawing, row, START)),
+             KEY("duration_ns", column_json(json, drawing, row, DURATION)),
+             KEY("name", column_json(json, drawing, row, NAME)),
+             KEY("count", several ? column_json(json, drawing, row, COUNT) : NULL),
+             KEY("covered_ns", several ? column_json(json, drawing, row, COVERED) : NULL));
 }
 
 void timeline_json(struct json *json, cJSON *to, struct arena *arena, const struct summary *summary,
