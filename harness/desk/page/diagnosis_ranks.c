@@ -18,6 +18,7 @@ static long long rank_of(const struct diagnosis *diagnosis, int64_t which)
     return (long long)diagnosis->traces[which]->rank;
 }
 
+/* Whether all ranks have a finding alike: it tells nothing about one of them. */
 static bool is_of_the_run(const struct diagnosis *diagnosis, const char *id)
 {
     const struct run_findings *run = &diagnosis->run;
@@ -129,6 +130,7 @@ static void print_missing(const struct page *page, const struct diagnosis *diagn
     page_paragraph(page, INK_DOUBTFUL, "Missing: rank%s %s.", missing == 1 ? "" : "s", text);
 }
 
+/* Doubts of a rank name it, since the page is of all. */
 static void print_doubts(const struct page *page, const struct diagnosis *diagnosis)
 {
     const struct sound_row *processes = &diagnosis->summaries[0].soundness.rows[SOUND_PROCESSES];
@@ -158,6 +160,7 @@ static void print_doubts(const struct page *page, const struct diagnosis *diagno
 
 /* --- Findings, each once --- */
 
+/* "3 of 8 ranks, 1.2 ms to 4.0 ms; most on rank 5:". The evidence behind it is of that rank. */
 static void describe_spread(char *text, size_t size, const struct diagnosis *diagnosis,
                             const struct finding_spread *spread)
 {
@@ -195,6 +198,7 @@ static void print_findings(const struct page *page, const struct diagnosis *diag
     }
 }
 
+/* The first finding is of the rank that has it most, so its cost is a share of that rank's step. */
 static void print_answer(const struct page *page, const struct diagnosis *diagnosis)
 {
     const struct run_findings *run = &diagnosis->run;

@@ -1,5 +1,6 @@
-/* The history is gone through several times: for the curve and its peak, for steps, and for who
- * holds what. */
+/* What the history of a snapshot tells: the curve of memory and its peak, and whether memory grows
+ * from step to step. It is gone through once for each, and once more for who holds what
+ * (snapshot_holders.c). */
 #include "harness/base/bisect.h"
 #include "harness/base/rows.h"
 #include "harness/base/sort.h"
@@ -31,6 +32,7 @@ static int64_t number_of(const struct pickle *pickle, uint32_t dict, enum snapsh
     return pickle_integer(pickle, pickle_member(pickle, dict, name), 0);
 }
 
+/* Only allocations need their stack: what is released is known by its address. */
 static enum status take_event(struct memory_history *history, uint32_t entry)
 {
     struct snapshot_reading *reading = history->reading;
@@ -65,6 +67,7 @@ static int64_t reserved_change(const struct memory_event *event)
                                                                      : 0;
 }
 
+/* All are counted, and the first ones kept. */
 static void take_oom(struct memory_history *history, int64_t number, int64_t live, int64_t reserved)
 {
     struct snapshot_device *device = history->device;
@@ -86,6 +89,7 @@ static void find_start(const struct memory_history *history, int64_t *live, int6
         *live -= live_change(&history->events[i]);
         *reserved -= reserved_change(&history->events[i]);
     }
+    /* A history that lacks events does not add up. */
     *live = *live > 0 ? *live : 0;
     *reserved = *reserved > 0 ? *reserved : 0;
 }
@@ -165,6 +169,8 @@ static enum status find_marks(struct memory_history *history, const char *name)
 
 enum { STEPS_LEAST = 4, PIECES = 8 };
 
+/* Steps by the profiler or by the optimizer, or else equal pieces of the history, if they are long
+ * enough to have a least value. */
 static enum status choose_marks(struct memory_history *history)
 {
     struct snapshot_device *device = history->device;
@@ -196,6 +202,7 @@ static void compare_marks(struct memory_history *history)
         int64_t value;
         live += live_change(&history->events[i]);
         least = live < least ? live : least;
+        /* In the second half only: the first steps take what all others use again. */
         segments += 2 * at >= history->mark_count && history->events[i].action == SEGMENT_ALLOC;
         for (; at < history->mark_count && history->marks[at] <= i; at++) {
             value = device->has_steps ? live : least;

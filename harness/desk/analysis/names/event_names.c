@@ -1,4 +1,5 @@
-/* Tables of beginnings and parts of names. */
+/* What names of events mean. Each meaning is a list of beginnings or of parts, which are looked for
+ * in order; classes of kernels are rows of a table. */
 #include "harness/desk/analysis/names/event_names.h"
 
 #include "harness/base/status.h"
@@ -47,6 +48,7 @@ bool name_is_of_inductor(const char *name)
     return name_begins(name, "triton_") && strstr(name, "_fused") == name + strlen(kind);
 }
 
+/* "convert" has "conv" in it. */
 bool name_is_product(const char *name)
 {
     static const char *const parts[] = { "gemm",  "Gemm",     "conv", "Conv",  "scudnn", "dgrad",
@@ -184,8 +186,7 @@ bool name_is_step(const char *name, int64_t *number)
 
 /* --- Classes of kernels --- */
 
-/* Rows of a table, of which the first that matches counts. */
-
+/* The first row that matches counts. */
 enum { PARTS_MOST = 18 };
 
 struct row {

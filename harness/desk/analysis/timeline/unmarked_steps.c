@@ -1,5 +1,8 @@
-/* Names of work are counted, and tried from the rarest on, up to CANDIDATES_MOST of them: each try
- * is one pass over the work. */
+/* Steps that nothing marks, by work or by annotations that repeat.
+ *
+ * Work that a step launches once, its anchor, cuts the trace into pieces, which are steps if most
+ * of them have the same work. Names of work are counted, and tried from the rarest on, up to
+ * CANDIDATES_MOST of them: each try is one pass over the work. */
 #include "harness/desk/analysis/timeline/unmarked_steps.h"
 
 #include "harness/base/bisect.h"
@@ -83,6 +86,7 @@ static void collect_work(struct search *search)
 
 /* --- A try --- */
 
+/* Pieces are measured in work, since a step may take any time. */
 static int64_t length_of(const struct search *search, int64_t piece)
 {
     return search->anchors[piece + 1] - search->anchors[piece];
@@ -117,6 +121,8 @@ static int64_t common_with(struct search *search, int64_t piece)
     return common;
 }
 
+/* Whether host and device meet in a piece, by a wait or by a copy, as they do in a step of
+ * training. Kernels that repeat within a step do so without. */
 static bool meets(const struct search *search, int64_t piece)
 {
     int64_t start_ns = search->work[search->anchors[piece]].call->start_ns;
@@ -130,6 +136,7 @@ static bool meets(const struct search *search, int64_t piece)
     return low < search->wait_count && search->waits_ns[low] < end_ns;
 }
 
+/* Whether the pieces that are alike are most of the work, and of the time. */
 static bool fills(const struct search *search, int64_t alike)
 {
     int64_t last = search->anchors[search->anchor_count - 1];
@@ -140,6 +147,7 @@ static bool fills(const struct search *search, int64_t alike)
            ns >= WORK_SHARE * (double)search->timeline->all.span_ns;
 }
 
+/* Whether the work by that name is an anchor; its places are left in `anchors`. */
 static bool repeats(struct search *search, uint32_t name)
 {
     int64_t pieces, typical, same = 0, met = 0, alike = 0;
@@ -164,9 +172,9 @@ static bool repeats(struct search *search, uint32_t name)
            (double)met >= WORK_PIECES * (double)same && fills(search, alike);
 }
 
-/* --- All --- */
+/* --- All candidates --- */
 
-/* False: there is none. */
+/* False: none of them is one. */
 static bool find_anchor(struct search *search, uint32_t *name)
 {
     uint32_t names = trace_file_name_count(search->timeline->trace);
@@ -188,6 +196,7 @@ static bool find_anchor(struct search *search, uint32_t *name)
     return false;
 }
 
+/* Calls of an optimizer mark steps better than work does. */
 static bool has_optimizer(const struct search *search)
 {
     for (int64_t i = 0; i < search->timeline->host_count; i++)
@@ -261,6 +270,7 @@ struct annotations {
     int64_t count;
 };
 
+/* "iteration 1" and "iteration 2" are of one kind. */
 static uint64_t hash_of(const char *name)
 {
     uint64_t hash = HASH_EMPTY;
@@ -271,6 +281,7 @@ static uint64_t hash_of(const char *name)
     return hash;
 }
 
+/* What a name says already is a part of a step, not a step. */
 static bool has_meaning(const char *name)
 {
     enum phase phase;

@@ -92,6 +92,7 @@ static enum status unit_of(const struct benchmark_file *file, const cJSON *entry
     return STATUS_OK;
 }
 
+/* The reason of the first loss stands for all. */
 static void lose(struct benchmark_row *row, int count, const char *what, const char *message)
 {
     if (row->lost == 0)
@@ -121,6 +122,7 @@ static enum status take_repetition(struct benchmark_row *row, const cJSON *entry
     return STATUS_OK;
 }
 
+/* Aggregates are kept beside the values: they count only if the row has no repetitions. */
 static void take_aggregate(struct stated *stated, const cJSON *entry, const char *metric,
                            enum kind kind, double unit)
 {
@@ -143,6 +145,7 @@ static void finish_row(struct benchmark_row *row, const struct stated *stated, b
     int there = row->count + row->lost;
 
     row->median = row->deviation = NAN;
+    /* A file that was cut, or filtered, has fewer than its repetitions say. */
     if (there > 0 && there < stated->announced)
         lose(row, stated->announced - there, "are not in the file", "");
     if (row->count > 0) {
@@ -248,6 +251,8 @@ enum status benchmark_file_read(struct benchmark_file *file, const char *path, c
     struct stat info;
 
     *file = (struct benchmark_file){ .path = path };
+    /* A folder of `run` is named as well as the result in it. A pipe there would be waited for
+     * forever. */
     if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
         TRY_OUT(text_make(&inside, "%s/result.json", path));
     if (inside != NULL && access(inside, F_OK) == 0 && !is_regular_file(inside))
@@ -340,6 +345,7 @@ void benchmark_file_metrics(const struct benchmark_file *file, char *text, size_
                 *item;
 
     text[0] = '\0';
+    /* Times first: they are what most people ask for. */
     for (int pass = 0; pass < 2; pass++)
         cJSON_ArrayForEach(entry, entries) cJSON_ArrayForEach(item, entry)
         {

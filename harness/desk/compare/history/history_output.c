@@ -27,6 +27,7 @@ void history_sparkline(char *text, const double *values, int count, int columns,
     double points[128], least = INFINITY, most = -INFINITY;
 
     columns = count < columns ? count : columns;
+    /* A median for each column: one outlier among many runs shall not set the scale. */
     for (int i = 0; i < columns; i++) {
         int from = (int)((long)count * i / columns), end = (int)((long)count * (i + 1) / columns);
         points[i] = stats_median(values + from, end - from);
@@ -53,6 +54,7 @@ static void print_name(char text[NAME], const struct history_series *series)
                     run->statistic);
 }
 
+/* "-": not known. */
 static struct cell needed_cell(int runs)
 {
     return runs == 0 ? cell("-") : runs > RUNS_MOST ? cell("over %d", RUNS_MOST) : cell("%d", runs);
@@ -95,6 +97,7 @@ static bool is_same_machine(const struct history *history, int one, int other)
            history->series[one].runs[0]->machine == history->series[other].runs[0]->machine;
 }
 
+/* Whether a check names the series. */
 static bool has_moved(const struct history_series *series)
 {
     return series->verdict == HISTORY_SLOWER || series->verdict == HISTORY_FASTER ||

@@ -93,6 +93,7 @@ void inflate_window_close(struct inflate_window *window)
     free(window);
 }
 
+/* What was read until then stays good, so this ends the text and is no error. */
 static void damaged(struct inflate_window *window, const char *what)
 {
     snprintf(window->damage, sizeof window->damage, "%s near byte %lld of the compressed file",
@@ -111,7 +112,7 @@ static void inflate_some(struct inflate_window *window)
             window->ended = true;
         else
             damaged(window, "its compression is damaged");
-    } else if (stream->block_state == ISAL_BLOCK_FINISH) {
+    } else if (stream->block_state == ISAL_BLOCK_FINISH) { /* another member may follow */
         window->between = true;
         begin_member(window);
     } else if (stream->total_out > 0) {
@@ -165,8 +166,9 @@ enum status inflate_window_read_at(const struct inflate_window *window, int64_t 
 
     *count = 0;
     while (*count < most) {
+        /* With a place of its own for each call, so that threads may read at once. */
         ssize_t got = pread(window->file, bytes + *count, most - *count, at + (int64_t)*count);
-        if (got == 0)
+        if (got == 0) /* the file became shorter */
             break;
         if (got > 0)
             *count += (size_t)got;
