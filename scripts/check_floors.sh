@@ -34,7 +34,7 @@ lab='kernels/dialect kernels/model kernels harness/simt/code harness/simt/access
      harness/engine/memory harness/engine/model/ops harness/engine/model harness/engine/step/measuring harness/engine/step/parts harness/engine/step/ranks harness/engine/step
      harness/bench benches/parts benches
      harness/lab/doctor/host harness/lab/doctor harness/fleet/devices
-     harness/lab/kernel scenarios/gpu_kernels scenarios harness/lab/experiment harness/lab/experiment/child harness/lab/experiment/parent
+     harness/lab/kernel/input harness/lab/kernel scenarios/gpu_kernels scenarios harness/lab/experiment harness/lab/experiment/child harness/lab/experiment/parent
      harness/lab/search harness/lab/result harness/lab/quiz'
 program_of_desk='harness/cli/line harness/cli/traces harness/cli/gate harness/cli/fleet'
 program='harness/cli/job harness/cli/kernel harness/cli/train harness/cli/machine harness/cli/teach harness/cli'

@@ -145,6 +145,7 @@ struct simt_shape simt_shape_of(const struct simt_kernel *kernel)
                                 .registers = kernel->live_words,
                                 .barriers = kernel->barriers };
 
+    memcpy(shape.parameter_type, kernel->parameter_type, sizeof shape.parameter_type);
     memcpy(shape.parameter_size, kernel->parameter_size, sizeof shape.parameter_size);
     return shape;
 }

@@ -38,7 +38,8 @@ enum status simt_read_kernel(struct simt *simt, const char *text, size_t bytes, 
 /* Where printf() of kernels goes, up to 1 MiB of a launch; nowhere unless it is said. */
 void simt_print_to(struct simt *simt, FILE *output);
 
-/* NULL: no module has it. */
+/* By its whole name, or as the source has it: "scan" of "_ZN3cub4scanIfEEvPfi", if only one is
+ * called so. NULL: no module has it. */
 struct simt_kernel *simt_find(struct simt *simt, const char *name);
 
 /* The kernels of all modules: *count of them, of which at most `most` are put into kernels[]. */

@@ -84,8 +84,7 @@ struct simt_kernel *simt_find(struct simt *simt, const char *name)
     pthread_mutex_lock(&simt->lock);
     for (struct module *module = simt->modules; module != NULL && found == NULL;
          module = module->next)
-        for (found = module->kernels; found != NULL && strcmp(found->name, name) != 0;)
-            found = found->next;
+        found = kernel_of_name(module->kernels, name);
     pthread_mutex_unlock(&simt->lock);
     return found;
 }

@@ -1,5 +1,6 @@
 /* chokepoint kernel: one kernel alone, executed without a GPU: what is wrong in it, what it wastes,
  * at which line. A kernel of the lessons is called by its name. */
+#include "harness/cli/kernel/kernel_checks.h"
 #include "harness/cli/kernel/kernel_source.h"
 #include "harness/cli/line/commands.h"
 #include "harness/cli/line/flags.h"
@@ -15,6 +16,9 @@ struct kernel_command {
     struct flags flags;
     const char *kernel, *grid, *block, *arguments, *beside;
     int64_t shared_bytes;
+    const char *nvcc;
+    struct kernel_checks checks;
+    bool all;
     int architecture, arch, registers, elements; /* arch: its place in `architectures` */
     uint64_t most_instructions;
 
@@ -141,13 +145,14 @@ static struct kernel_needs needs_of(const struct kernel_command *command)
     return kernel_source_needs(&command->source, name, command->architecture);
 }
 
-static enum status show_kernel(struct kernel_command *command)
+static enum status show_kernel(struct kernel_command *command, int *exit_code)
 {
     struct kernel_finding findings[KERNEL_FINDINGS_MOST];
     struct page page = flags_page(&command->flags);
     struct kernel_output output = { .file = command->flags.arguments[0],
                                     .findings = findings,
                                     .elements = command->elements };
+    enum status status;
     char *text;
 
     if (command->lesson == NULL)
@@ -157,14 +162,14 @@ static enum status show_kernel(struct kernel_command *command)
     output.facts =
         kernel_facts_of(&command->run, &command->outcome, command->arch, needs_of(command));
     output.finding_count = kernel_findings(&output.facts, findings);
-    if (command->flags.format != FORMAT_JSON) {
-        kernel_page(&page, &output);
-        return STATUS_OK;
-    }
     TRY(kernel_json(&text, &output));
-    fputs(text, stdout);
+    if (command->flags.format == FORMAT_JSON)
+        fputs(text, stdout);
+    else
+        kernel_page(&page, &output);
+    status = kernel_check(&command->checks, &command->run, &command->outcome, text, exit_code);
     free(text);
-    return STATUS_OK;
+    return status;
 }
 
 static enum status run_kernel(void *context, int *exit_code)
@@ -185,14 +190,17 @@ static enum status run_kernel(void *context, int *exit_code)
     if (command->flags.out != NULL)
         return web_page("kernel", &command->flags, command->beside);
     if (command->lesson == NULL) {
-        TRY(kernel_source_read(&command->source, command->flags.arguments[0]));
+        TRY(kernel_source_read(&command->source, command->flags.arguments[0], command->nvcc,
+                               command->architecture));
         run->ptx = command->source.ptx;
         run->ptx_bytes = command->source.bytes;
     }
     run->most_instructions = command->most_instructions;
+    run->all = command->all;
+    run->output = command->flags.format == FORMAT_CONSOLE ? stdout : stderr;
     TRY(kernel_run(run, &command->outcome));
     *exit_code = command->outcome.finding.kind != SIMT_NONE;
-    return show_kernel(command);
+    return show_kernel(command, exit_code);
 }
 
 static void prepare(void *context)
@@ -203,6 +211,8 @@ static void prepare(void *context)
     command->architecture = 90;
     command->elements = 8;
     command->most_instructions = KERNEL_RUN_MOST_INSTRUCTIONS;
+    command->checks.relative = 1e-5;
+    command->checks.absolute = 1e-8;
 }
 
 static void release(void *context)
@@ -210,6 +220,7 @@ static void release(void *context)
     struct kernel_command *command = context;
 
     kernel_outcome_release(&command->outcome);
+    kernel_arguments_release(command->values, command->run.argument_count);
     kernel_source_release(&command->source);
     free(command->argument_text);
     free(command->source_text);
@@ -221,18 +232,32 @@ static void release(void *context)
     }
 
 static const struct option_row options[] = {
-    ROW("kernel", "NAME", "as the PTX has it; the only one if not given", 1, value_text, kernel),
+    ROW("kernel", "NAME", "as the source or the PTX has it; the only one if not given", 1,
+        value_text, kernel),
     ROW("grid", "X[,Y[,Z]]", "blocks; 1 if not given", 1, value_text, grid),
     ROW("block", "X[,Y[,Z]]", "threads of a block; 32 if not given", 1, value_text, block),
     ROW("args", "LIST|@FILE", "arguments, in order: f32[1024]:random,i32:1024", 1, value_text,
         arguments),
     ROW("shared", "BYTES", "dynamic shared memory of a block", 1, value_bytes, shared_bytes),
+    ROW("nvcc", "OPTIONS", "for CUDA C: --nvcc='-I include -DN=4 --use_fast_math'", 1, value_text,
+        nvcc),
+    ROW("all", NULL, "go on after what is wrong, and say all of it", 2, value_boolean, all),
     { "arch", "80|90|100", "for how many warps fit; 90 if not given", 2, value_count,
       .offset = offsetof(struct kernel_command, architecture), .least = 1, .most = 999 },
     { "registers", "N", "of a thread, instead of what ptxas or the PTX says", 2, value_count,
       .offset = offsetof(struct kernel_command, registers), .least = 1, .most = 255 },
     ROW("most-instructions", "N", "of warps, before the run ends as one without end; 2e8", 2,
         value_unsigned, most_instructions),
+    ROW("save", "[N:]OUT.npy", "write array N, or the only one that the kernel writes", 3,
+        value_text, checks.save),
+    ROW("check", "[N:]REF.npy", "exit with 1 if array N differs from a reference", 3, value_text,
+        checks.reference),
+    { "rtol", "X", "relative difference that --check allows; 1e-5", 3, value_real,
+      .offset = offsetof(struct kernel_command, checks.relative) },
+    { "atol", "X", "absolute difference that --check allows; 1e-8", 3, value_real,
+      .offset = offsetof(struct kernel_command, checks.absolute) },
+    ROW("baseline", "JSON", "exit with 1 if counts are above those of an earlier run", 3,
+        value_text, checks.baseline),
     { "elements", "N", "of each array, that are printed; 8 if not given", 3, value_count,
       .offset = offsetof(struct kernel_command, elements), .least = 0, .most = 1048576 },
     FLAG("out", "FILE", "a page of HTML, with pictures of the accesses; -o FILE does the same", 3,
@@ -259,7 +284,9 @@ const struct command command_kernel = {
         "Arguments are a list: a type (f32, f64, f16, bf16, i8 to i64, u8 to u64), [elements] for "
         "an array, and how it is filled: zero, iota (0, 1, 2, ...), random (floats of [0, 1), "
         "integers; random<256 bounds them, random@7 gives the seed), a number, or nothing: "
-        "unwritten. 4k is 4096, and 512*512 a product. @FILE has an argument per line; # begins a "
+        "unwritten. 4k is 4096, and 512*512 a product. x.npy is an array of a file, {i32:4,f32:1} "
+        "a "
+        "struct, u8x4[64x48] a texture or surface. @FILE has an argument per line; # begins a "
         "comment. A kernel of a lesson (explain gpu_kernels) is called by its name, and has all "
         "this.\n"
         "\n"
@@ -270,10 +297,13 @@ const struct command command_kernel = {
         "--args=f32[256*256]:iota,f32[256*256],i32:256\n"
         "  chokepoint kernel transpose.cu --kernel=tiled --grid=8,8 --block=32,32 "
         "--args=f32[256*256]:iota,f32[256*256],i32:256 -o transpose.html\n"
+        "  chokepoint kernel softmax.cu --grid=32 --block=128 --args=x.npy,f32[6400],i32:200 "
+        "--check=y.npy\n"
         "  chokepoint kernel bank_conflicts_before\n"
-        "\n" EXIT_CODES("the kernel ran to its end, whatever it wastes",
-                        "something in it is wrong: a race, an access out of bounds, a barrier that "
-                        "not all threads reach, no end"),
+        "\n" EXIT_CODES(
+            "the kernel ran to its end, whatever it wastes",
+            "something in it is wrong (a race, an access out of bounds, a barrier that "
+            "not all threads reach, no end), --check differs, or --baseline is exceeded"),
     .options = options,
     .context_size = sizeof(struct kernel_command),
     .prepare = prepare,

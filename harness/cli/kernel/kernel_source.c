@@ -67,15 +67,25 @@ static bool find_tool(char path[PATH_MAX], const char *name)
     return false;
 }
 
-/* For compute_80, the oldest architecture of which the lab knows the residency. */
-static enum status compile(const char *path, const char *ptx)
+/* For the architecture whose residency is asked for. The user's options come last, so that they can
+ * name another; they are parted at blanks. */
+static enum status compile(const char *path, const char *ptx, const char *options, int architecture)
 {
     enum status status = STATUS_OK;
     struct side_program program = { .text = NULL };
-    char nvcc[PATH_MAX], why[160];
-    const char *arguments[] = { "nvcc", "-ptx", "-lineinfo", "-arch=compute_80",
-                                "-o",   ptx,    path,        NULL };
+    char nvcc[PATH_MAX], why[160], arch[32], words[1024], *save = NULL;
+    const char *arguments[64] = { "nvcc", "-ptx", "-lineinfo", arch, "-o", ptx, path };
+    size_t count = 7;
 
+    snprintf(arch, sizeof arch, "-arch=compute_%d", architecture);
+    if (snprintf(words, sizeof words, "%s", options != NULL ? options : "") >= (int)sizeof words)
+        FAIL(STATUS_BAD_USAGE, "--nvcc has more than %zu characters", sizeof words - 1);
+    for (char *word = strtok_r(words, " ", &save);
+         word != NULL && count < ARRAY_SIZE(arguments) - 1; word = strtok_r(NULL, " ", &save)) {
+        if (strncmp(word, "-arch", 5) == 0)
+            arguments[3] = "-lineinfo";
+        arguments[count++] = word;
+    }
     if (!find_tool(nvcc, "nvcc"))
         FAIL(STATUS_NO_LIBRARY,
              "%s is CUDA C, and nvcc is not found: install a CUDA toolkit, or give the PTX that "
@@ -94,7 +104,8 @@ out:
     return status;
 }
 
-enum status kernel_source_read(struct kernel_source *source, const char *path)
+enum status kernel_source_read(struct kernel_source *source, const char *path, const char *options,
+                               int architecture)
 {
     enum status status = STATUS_OK;
     struct scratch_folder folder = { .path = "" };
@@ -108,7 +119,7 @@ enum status kernel_source_read(struct kernel_source *source, const char *path)
         FAIL(STATUS_BAD_INPUT, "%s is no file", path);
     TRY_OUT(scratch_folder_make(&folder, "chokepoint-kernel"));
     snprintf(ptx, sizeof ptx, "%s/kernel.ptx", folder.path);
-    TRY_OUT(compile(path, ptx));
+    TRY_OUT(compile(path, ptx, options, architecture));
     TRY_OUT(kernel_text_read(&source->ptx, &source->bytes, ptx));
 
 out:
@@ -169,6 +180,12 @@ static enum status run_ptxas(struct kernel_needs *found, const struct kernel_sou
     side_programs_wait(&program, 1, NULL);
     if (side_program_exited(&program, 0))
         *found = parse_needs(program.said, kernel);
+    else
+        fprintf(
+            stderr,
+            "chokepoint: kernel: ptxas does not take this PTX for sm_%d, so registers are those "
+            "that the PTX has in use: %.*s\n",
+            architecture, (int)strcspn(program.said, "\n"), program.said);
 
 out:
     if (file != NULL)

@@ -17,12 +17,15 @@ struct kernel_source {
     char ptxas[PATH_MAX]; /* "": not found */
 };
 
-/* BAD_INPUT: not a file that can be read, too large, or CUDA C that nvcc refuses. NO_LIBRARY: CUDA
+/* CUDA C is compiled for the architecture, with the options of `options`, which may be NULL.
+ * BAD_INPUT: not a file that can be read, too large, or CUDA C that nvcc refuses. NO_LIBRARY: CUDA
  * C without nvcc. Release it whatever the status is. */
-enum status kernel_source_read(struct kernel_source *source, const char *path);
+enum status kernel_source_read(struct kernel_source *source, const char *path, const char *options,
+                               int architecture);
 void kernel_source_release(struct kernel_source *source);
 
-/* A kernel's needs as ptxas says them; registers 0: it was not found, or refuses the PTX. */
+/* A kernel's needs as ptxas says them; registers 0: it was not found, or refuses the PTX,
+ * which is said on standard error. */
 struct kernel_needs kernel_source_needs(const struct kernel_source *source, const char *kernel,
                                         int architecture);
 

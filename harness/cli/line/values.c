@@ -72,6 +72,18 @@ enum status value_rate(void *member, const struct option_row *row, const char *v
     return STATUS_OK;
 }
 
+enum status value_real(void *member, const struct option_row *row, const char *value)
+{
+    double *real = member;
+    char *end;
+
+    *real = strtod(value, &end);
+    if (end == value || *end != '\0' || !(*real >= 0) || !isfinite(*real))
+        FAIL(STATUS_BAD_USAGE, "--%s=%s: give a number of at least 0, as in 1e-5", row->name,
+             value);
+    return STATUS_OK;
+}
+
 enum status value_percent(void *member, const struct option_row *row, const char *value)
 {
     double *share = member;

@@ -14,6 +14,7 @@ option_take value_bytes;    /* int64_t: "512MiB" */
 option_take value_seconds;  /* double: above 0, at most `most` */
 option_take value_duration; /* double, seconds: "10m"; at most `most` */
 option_take value_rate;     /* double: above 0, per second */
+option_take value_real;     /* double: at least 0 */
 option_take value_percent;  /* double: "5%" or "5" is 0.05; the bounds are percent */
 option_take value_choice;   /* an enum: one of the words of the row's `value` */
 

@@ -113,25 +113,53 @@ static void put_sample(struct json *json, cJSON *to, const struct kernel_facts *
              KEY("requests", sample->counts.requests));
 }
 
+/* A double holds no integers beyond 2^53. */
+static void put_integers(struct json *json, cJSON *to, enum kernel_type type, const void *elements,
+                         int64_t count)
+{
+    cJSON *array = json_array(json, to, "values");
+    size_t bytes = kernel_type_bytes(type);
+    bool is_signed = kernel_type_name(type)[0] == 'i';
+
+    for (int64_t i = 0; i < count; i++) {
+        uint64_t whole = 0;
+        memcpy(&whole, (const char *)elements + (size_t)i * bytes, bytes);
+        if (is_signed)
+            json_integer(json, array, NULL,
+                         (int64_t)(whole << (64 - 8 * bytes)) >> (64 - 8 * bytes));
+        else
+            json_unsigned(json, array, NULL, whole);
+    }
+}
+
 static enum status put_array(struct json *json, cJSON *to, const struct kernel_output *output,
                              int number)
 {
     const struct kernel_argument *argument = &output->facts.run->arguments[number];
     const struct kernel_array *array = &output->facts.outcome->arrays[number];
     int64_t count = argument->count < output->elements ? argument->count : output->elements;
+    bool is_integer = argument->type != KERNEL_F32 && argument->type != KERNEL_F64 &&
+                      argument->type != KERNEL_F16 && argument->type != KERNEL_BF16;
     double *values;
+    cJSON *row;
 
     if (argument->count == 0)
         return STATUS_OK;
     TRY(rows_make(&values, count));
     for (int64_t i = 0; i < count; i++)
         values[i] = kernel_element(argument->type, array->elements, i);
-    JSON_ROW(json, to, KEY("argument", number + 1), KEY("type", kernel_type_name(argument->type)),
-             KEY("elements", argument->count), KEY("read_bytes", array->footprint.read),
-             KEY("written_bytes", array->footprint.written),
-             KEY("atomic_words", array->footprint.atomic_words),
-             KEY("atomic_most", array->footprint.atomic_most),
-             KEY("values", json_series(json, values, count, 9)));
+    row = JSON_ROW(json, to, KEY("argument", number + 1),
+                   KEY("type", kernel_type_name(argument->type)), KEY("elements", argument->count),
+                   KEY("read_bytes", array->footprint.read),
+                   KEY("written_bytes", array->footprint.written),
+                   KEY("atomic_words", array->footprint.atomic_words),
+                   KEY("atomic_most", array->footprint.atomic_most));
+    if (is_integer)
+        put_integers(json, row, argument->type, array->elements, count);
+    else
+        JSON_ADD(
+            json, row,
+            KEY("values", json_series(json, values, count, argument->type == KERNEL_F64 ? 17 : 9)));
     free(values);
     return STATUS_OK;
 }
@@ -187,6 +215,9 @@ static enum status put_all(struct json *json, cJSON *root, const struct kernel_o
     JSON_ADD(json, root, KEY("grid", dimensions(json, output->facts.run->blocks)),
              KEY("block", dimensions(json, output->facts.run->threads)),
              KEY("wrong", wrong_json(json, &outcome->finding)));
+    to = json_array(json, root, "others");
+    for (int i = 1; i < outcome->all.count; i++)
+        cJSON_AddItemToArray(to, wrong_json(json, &outcome->all.rows[i]));
     to = json_array(json, root, "findings");
     for (int i = 0; i < output->finding_count; i++)
         JSON_ROW(json, to, KEY("id", findings[i].rule->id), KEY("title", findings[i].rule->title),

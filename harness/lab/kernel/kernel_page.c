@@ -32,10 +32,9 @@ static struct cell accesses_cell(const struct simt_accesses *of)
 
 /* --- The machine's own finding --- */
 
-static void print_wrong(const struct page *page, const struct simt_finding *finding)
+static void print_wrong(const struct page *page, const struct simt_finding *finding, int number)
 {
-    page_heading(page, "wrong");
-    page_item(page, 1, simt_finding_text(finding->kind), finding->place, INK_BAD, "error");
+    page_item(page, number, simt_finding_text(finding->kind), finding->place, INK_BAD, "error");
     if (finding->instruction[0] != '\0')
         page_detail(page, "Instruction: %s", finding->instruction);
     page_detail(page, "%s", finding->detail);
@@ -224,7 +223,10 @@ void kernel_page(const struct page *page, const struct kernel_output *output)
              run->threads[0], run->threads[1], run->threads[2]);
     page_title(page, title);
     if (outcome->finding.kind != SIMT_NONE) {
-        print_wrong(page, &outcome->finding);
+        page_heading(page, "wrong");
+        print_wrong(page, &outcome->finding, 1);
+        for (int i = 1; i < outcome->all.count; i++)
+            print_wrong(page, &outcome->all.rows[i], i + 1);
         return;
     }
     print_counts(page, output);

@@ -11,7 +11,7 @@
  *     kernel_outcome_release(&outcome); */
 #pragma once
 
-#include "harness/lab/kernel/kernel_arguments.h"
+#include "harness/lab/kernel/input/kernel_arguments.h"
 #include "harness/simt/simt.h"
 
 /* A run that goes beyond these ends: some ten seconds, and the memory of a laptop. */
@@ -23,11 +23,13 @@ struct kernel_run {
     const char *ptx;
     size_t ptx_bytes;
     const char *name;   /* of the PTX, for messages */
-    const char *kernel; /* as in the PTX; NULL: the only one */
+    const char *kernel; /* as the PTX or the source has it; NULL: the only one */
     unsigned blocks[3], threads[3];
     size_t shared_bytes; /* dynamic */
     const struct kernel_argument *arguments;
     int argument_count;
+    bool all;                   /* the run goes on after a finding, and keeps all */
+    FILE *output;               /* of printf(); NULL: nowhere */
     uint64_t most_instructions; /* 0: KERNEL_RUN_MOST_INSTRUCTIONS */
 };
 
@@ -41,6 +43,7 @@ struct kernel_outcome {
     struct simt_kernel *kernel;
     const char *kernel_name;
     struct simt_finding finding; /* kind NONE: the kernel ran to its end */
+    struct simt_findings all;    /* of a run that asks for all: that one too */
     struct simt_shape shape;
     struct simt_counts counts;
     struct simt_line *lines;

@@ -92,17 +92,16 @@ static bool check_lanes(struct warp *warp, const struct instruction *instruction
 }
 
 /* Another warp has used the word since the last barrier. If that was a read of what nobody had
- * written yet, it is the one to tell of. */
+ * written yet, the first such read is the one to tell of. */
 static bool find_missing(struct warp *warp, const struct instruction *instruction, int lane,
-                         uint64_t place)
+                         uint64_t place, bool unwritten)
 {
     struct warp_group *group = warp->group;
 
-    if (group->suspect.kind != SIMT_NONE && group->suspect_word == place) {
+    if (group->suspect.kind != SIMT_NONE && unwritten) {
         group->suspect.kind = SIMT_NO_BARRIER;
         text_append(group->suspect.detail, sizeof group->suspect.detail,
-                    ", which thread %u writes with no barrier in between",
-                    warp->number * SIMT_LANES + (unsigned)lane);
+                    ", which warp %u of the block writes with no barrier in between", warp->number);
         group_settle(warp->launch, group);
         if (warp->launch->ended) {
             warp->live = 0;
@@ -130,7 +129,8 @@ static bool check_word(struct warp *warp, const struct instruction *instruction,
     if (read ||
         (is_others(word->writer, stamp) &&
          (!store || access_changes(access, warp, instruction, (uint64_t)(uintptr_t)group->shared))))
-        return find_missing(warp, instruction, lane, place);
+        return find_missing(warp, instruction, lane, place,
+                            store && (word->written & mask) != mask);
     if (group->phase > 0) {
         need_barriers(warp, word, store || atomic);
         if (!atomic)
@@ -146,7 +146,6 @@ static bool check_word(struct warp *warp, const struct instruction *instruction,
     if ((word->written & mask) != mask && group->suspect.kind == SIMT_NONE) {
         warp_describe(warp, instruction, SIMT_UNWRITTEN, lane, &group->suspect,
                       "byte %llu of shared memory", 4 * (unsigned long long)place);
-        group->suspect_word = place;
         if (warp_allows(warp, SIMT_UNWRITTEN))
             group->suspect.kind = SIMT_NONE;
     }

@@ -171,6 +171,7 @@ struct simt_kernel {
     int64_t register_count, register_room;
     int parameters, parameter_bytes;
     int parameter_offset[SIMT_PARAMETERS], parameter_size[SIMT_PARAMETERS];
+    char parameter_type[SIMT_PARAMETERS][16];
     int shared_bytes, local_bytes; /* local: of a lane */
     int call_bytes;                /* of a lane: parameters of calls */
     int most_threads;              /* .maxntid; 0: not given */
@@ -222,6 +223,9 @@ struct module_variable {
 enum status module_read(struct module **module, const char *text, size_t bytes, const char *name,
                         bool picks, const char *wanted);
 void module_free(struct module *module);
+
+/* The kernel of that name: the whole one, or as the source has it, if only one is called so. */
+struct simt_kernel *kernel_of_name(struct simt_kernel *kernels, const char *name);
 
 /* flow.c: finds straight runs and where lanes meet. */
 enum status flow_find(struct simt_kernel *kernel);

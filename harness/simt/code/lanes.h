@@ -43,7 +43,6 @@ struct warp_group {
 
     /* A read of what nobody wrote, which another warp may still write before the next barrier. */
     struct simt_finding suspect;
-    uint64_t suspect_word;
 };
 
 struct grid_launch {
@@ -90,6 +89,7 @@ struct warp {
     uint32_t (*stage)[SIMT_LANES]; /* registers of matrix instructions; NULL: it has none */
     struct pending_copy *copies;   /* copies.c */
     int64_t copy_count, copy_room, copy_groups;
+    uint32_t carry[SIMT_LANES]; /* of a sum of several words */
     struct lane_entry stack[SIMT_STACK];
     int depth;
 };

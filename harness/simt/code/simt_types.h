@@ -123,6 +123,7 @@ struct simt_sample {
 enum { SIMT_PARAMETERS_MOST = 256 };
 struct simt_shape {
     int parameters, parameter_size[SIMT_PARAMETERS_MOST]; /* in bytes */
+    char parameter_type[SIMT_PARAMETERS_MOST][16];        /* "f32", "array", "{24 bytes}" */
     int shared_bytes, local_bytes; /* static; local: of a thread, without spills */
     int most_threads;              /* __launch_bounds__; 0: not given */
     int registers; /* of 4 bytes that are in use at once, at most. ptxas gives others: a few more,

@@ -272,6 +272,47 @@ static void lop3_b32(struct warp *warp, const struct instruction *instruction)
 INSERT(bfi_b32, uint32_t)
 INSERT(bfi_b64, uint64_t)
 
+/* Numbers of several words: what goes beyond a word is kept for the next instruction. function,
+ * name, form, type, the sign of what comes in (0: nothing does), whether it goes on, sum */
+#define CARRIES_OF(X, t, T, two, three)                                                            \
+    X(add_cc_##t, "add.cc." #t, two, T, 0, true, x + y)                                            \
+    X(addc_##t, "addc." #t, two, T, 1, false, x + y)                                               \
+    X(addc_cc_##t, "addc.cc." #t, two, T, 1, true, x + y)                                          \
+    X(sub_cc_##t, "sub.cc." #t, two, T, 0, true, x - y)                                            \
+    X(subc_##t, "subc." #t, two, T, -1, false, x - y)                                              \
+    X(subc_cc_##t, "subc.cc." #t, two, T, -1, true, x - y)                                         \
+    X(mad_cc_##t, "mad.lo.cc." #t, three, T, 0, true, (T)(x * y) + z)                              \
+    X(madc_##t, "madc.lo." #t, three, T, 1, false, (T)(x * y) + z)                                 \
+    X(madc_cc_##t, "madc.lo.cc." #t, three, T, 1, true, (T)(x * y) + z)
+#define HIGH_CARRIES_OF(X, t, T, three)                                                            \
+    X(mad_hi_cc_##t, "mad.hi.cc." #t, three, T, 0, true, (x * y >> 8 * sizeof(T)) + z)             \
+    X(madc_hi_##t, "madc.hi." #t, three, T, 1, false, (x * y >> 8 * sizeof(T)) + z)                \
+    X(madc_hi_cc_##t, "madc.hi.cc." #t, three, T, 1, true, (x * y >> 8 * sizeof(T)) + z)
+#define CARRIES(X)                                                                                 \
+    CARRIES_OF(X, u32, uint32_t, "w:ww", "w:www")                                                  \
+    CARRIES_OF(X, s32, uint32_t, "w:ww", "w:www")                                                  \
+    CARRIES_OF(X, u64, uint64_t, "d:dd", "d:ddd")                                                  \
+    CARRIES_OF(X, s64, uint64_t, "d:dd", "d:ddd")                                                  \
+    HIGH_CARRIES_OF(X, u32, uint32_t, "w:www")                                                     \
+    HIGH_CARRIES_OF(X, u64, uint64_t, "d:ddd")
+#define CARRY(function, name, form, T, in, goes_on, expression)                                    \
+    static void function(struct warp *warp, const struct instruction *instruction)                 \
+    {                                                                                              \
+        T *d = REGISTER(T, instruction->d[0]);                                                     \
+        const T *a = REGISTER(T, instruction->s[0]), *b = REGISTER(T, instruction->s[1]);          \
+        const T *c = instruction->s[2] >= 0 ? REGISTER(T, instruction->s[2]) : a;                  \
+        for (int l = 0; l < SIMT_LANES; l++) {                                                     \
+            very_long x = a[l], y = b[l], z = c[l];                                                \
+            very_long sum = (expression) + (very_long)(in)*warp->carry[l];                         \
+            (void)z;                                                                               \
+            if (!warp->lane[l])                                                                    \
+                continue;                                                                          \
+            d[l] = (T)sum;                                                                         \
+            if (goes_on)                                                                           \
+                warp->carry[l] = (uint32_t)(sum >> 8 * sizeof(T)) & 1;                             \
+        }                                                                                          \
+    }
+
 #define DEFINE_BINARY(function, name, form, held, type, result, expression)                        \
     BINARY(function, held, type, result, expression)
 #define DEFINE_UNARY(function, name, form, held, type, result, expression)                         \
@@ -282,10 +323,12 @@ BINARIES(DEFINE_BINARY)
 UNARIES(DEFINE_UNARY)
 SHIFT_ROWS(SHIFT)
 TERNARIES(DEFINE_TERNARY)
+CARRIES(CARRY)
 
 #define ROW(function, name, form, ...) { name, function, form },
 static const struct opcode rows[] = {
-    BINARIES(ROW) UNARIES(ROW) SHIFT_ROWS(ROW) TERNARIES(ROW){ "lop3.b32", lop3_b32, "w:wwww" },
+    BINARIES(ROW) UNARIES(ROW) SHIFT_ROWS(ROW) TERNARIES(ROW)
+        CARRIES(ROW){ "lop3.b32", lop3_b32, "w:wwww" },
     { "bfi.b32", bfi_b32, "w:wwww" },
     { "bfi.b64", bfi_b64, "d:ddww" },
 };

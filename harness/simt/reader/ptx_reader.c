@@ -5,6 +5,7 @@
 #include "harness/base/rows.h"
 #include "harness/base/words/text.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +17,13 @@ enum status reader_fail(struct reader *reader, const char *file, int line, const
     va_start(arguments, format);
     text_append_list(text, sizeof text, format, arguments);
     va_end(arguments);
+    if (reader->kernel != NULL && reader->line >= 0 && reader->line < reader->module->line_count) {
+        const struct source_line *row = &reader->module->lines[reader->line];
+        int own = row->at_line > 0 ? row->at_file : row->file;
+        if (own >= 0 && own < reader->module->file_count && reader->module->files[own] != NULL)
+            text_append(text, sizeof text, " (%s:%d)", reader->module->files[own],
+                        row->at_line > 0 ? row->at_line : row->line);
+    }
     return status_fail(STATUS_BAD_INPUT, file, line, "%s:%d: %s", reader->module->name,
                        reader_line(reader), text);
 }
@@ -275,6 +283,24 @@ static enum status global_variable(struct reader *reader)
     return reader_name(reader, name, SPACE_GLOBAL, (uint64_t)(uintptr_t)variable->memory);
 }
 
+/* What a parameter wants, for messages, from its declaration's first word on: pointers are marked
+ * with .ptr by nvcc, and not by all others. */
+static void name_type(const struct reader *reader, int64_t at, uint64_t bytes, bool single,
+                      char text[16])
+{
+    struct ptx_word word = reader->words[at];
+
+    if (word_is(word, ".align"))
+        word = reader->words[at + 2];
+    if (!single)
+        snprintf(text, 16, "{%u bytes}", (unsigned)bytes);
+    else if (word_is(reader->words[at + 1], ".ptr"))
+        strcpy(text, "array");
+    else
+        snprintf(text, 16, "%.*s%s", word.length - 1, word.text + 1,
+                 bytes == 8 && word.text[1] != 'f' ? " or array" : "");
+}
+
 /* "(.param .u64 a, .param .align 8 .b8 s[24])" */
 static enum status parameters(struct reader *reader)
 {
@@ -283,9 +309,11 @@ static enum status parameters(struct reader *reader)
     while (!reader_accept(reader, ")")) {
         uint64_t align, bytes;
         int element;
+        int64_t type;
         struct ptx_word name;
 
         TRY(reader_want(reader, ".param"));
+        type = reader->at;
         TRY(reader_declarator(reader, &align, &element, &bytes, &name));
         if (kernel->parameters == SIMT_PARAMETERS)
             READER_FAIL(reader, "more than %d parameters", SIMT_PARAMETERS);
@@ -293,6 +321,8 @@ static enum status parameters(struct reader *reader)
         if (bytes + (uint64_t)kernel->parameter_bytes > SIMT_MOST_PARAMETERS)
             READER_FAIL(reader, "more than %d bytes of parameters", SIMT_MOST_PARAMETERS);
         TRY(reader_name(reader, name, SPACE_PARAM, (uint64_t)kernel->parameter_bytes));
+        name_type(reader, type, bytes, (int)bytes == element,
+                  kernel->parameter_type[kernel->parameters]);
         kernel->parameter_offset[kernel->parameters] = kernel->parameter_bytes;
         kernel->parameter_size[kernel->parameters++] = (int)bytes;
         kernel->parameter_bytes += (int)bytes;
@@ -463,6 +493,45 @@ static enum status declaration(struct reader *reader)
     READER_FAIL(reader, "unknown declaration %.*s", word.length, word.text);
 }
 
+/* The last name of a C++ name before its templates and parameters: "scan" of
+ * "_ZN3cub4scanIfEEvPfi"; *length 0: there is none. */
+static const char *source_name(const char *mangled, size_t *length)
+{
+    const char *at = strncmp(mangled, "_Z", 2) == 0 ? mangled + 2 : "", *name = mangled;
+    bool nested = *at == 'N';
+
+    *length = 0;
+    at += strspn(at, "NKrV");
+    while (*at >= '1' && *at <= '9' && (*length == 0 || nested)) {
+        char *end;
+        unsigned long own = strtoul(at, &end, 10);
+        if (own > strlen(end))
+            break;
+        name = end;
+        *length = own;
+        at = end + own;
+    }
+    return name;
+}
+
+struct simt_kernel *kernel_of_name(struct simt_kernel *kernels, const char *name)
+{
+    struct simt_kernel *found = NULL;
+    int count = 0;
+
+    for (struct simt_kernel *kernel = kernels; kernel != NULL; kernel = kernel->next) {
+        size_t length;
+        const char *own = source_name(kernel->name, &length);
+        if (strcmp(kernel->name, name) == 0)
+            return kernel;
+        if (length == strlen(name) && memcmp(own, name, length) == 0) {
+            found = kernel;
+            count++;
+        }
+    }
+    return count == 1 ? found : NULL;
+}
+
 static void kernel_free(struct simt_kernel *kernel)
 {
     free(kernel->name);
@@ -502,6 +571,7 @@ enum status module_read(struct module **made, const char *text, size_t bytes, co
 {
     enum status status = STATUS_OK;
     struct reader reader = { .picks = picks };
+    struct simt_kernel *only;
     int64_t number;
 
     *made = NULL;
@@ -514,10 +584,13 @@ enum status module_read(struct module **made, const char *text, size_t bytes, co
     /* Whether a kernel is the only one is known now. What is not asked for is never read, so what
      * it uses need not be known. The list of kernels has the last one first. */
     number = reader.body_count;
+    only = wanted != NULL ? kernel_of_name(reader.module->kernels, wanted) : NULL;
+    if (wanted == NULL && reader.body_count == 1)
+        only = reader.module->kernels;
     for (struct simt_kernel *kernel = reader.module->kernels; kernel != NULL;
          kernel = kernel->next) {
         reader.at = reader.bodies[--number];
-        if (!picks || (wanted != NULL ? strcmp(kernel->name, wanted) == 0 : reader.body_count == 1))
+        if (!picks || kernel == only)
             TRY_OUT(kernel_read(&reader, kernel));
     }
     *made = reader.module;

@@ -156,8 +156,8 @@ BROKEN = {
     "blocks_race": ("32", "2", "i32[64]:zero"),
     "odd_float4": ("32", "1", "f32[256]:iota,f32[128]"),
 }
-KINDS = {"missing_barrier": "nobody wrote", "second_barrier_missing": "race", "barrier_in_branch": "barrier",
-         "unwritten_shared": "nobody wrote", "lost_update": "one address", "blocks_race": "race",
+KINDS = {"missing_barrier": "missing barrier", "second_barrier_missing": "missing barrier", "barrier_in_branch": "barrier",
+         "unwritten_shared": "nobody wrote", "lost_update": "a race", "blocks_race": "race",
          "odd_float4": "misaligned"}
 
 

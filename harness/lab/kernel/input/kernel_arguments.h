@@ -35,6 +35,7 @@ enum kernel_pattern {
     KERNEL_IOTA,
     KERNEL_RANDOM,
     KERNEL_VALUE, /* and those above are the patterns that have a name in a list of arguments */
+    KERNEL_FILE,  /* of an .npy file */
     KERNEL_SMALL, /* whole numbers from 1 to 16, whose sums are exact in any order */
 };
 
@@ -48,6 +49,13 @@ struct kernel_argument {
     uint32_t below; /* RANDOM integers are 0 .. below - 1; 0: below 2^31 or the type's most.
                        Floats are [0, 1) */
     uint64_t seed;  /* of RANDOM */
+    char *data;     /* of FILE: the elements */
+
+    bool joins; /* a further member of the struct that the argument before begins, which is
+                   one parameter of the kernel */
+    int size[3],
+        channels; /* as a texture: extents, of which those not given are 1; numbers of a texel */
+    bool linear, normalized, wraps;
 
     /* For the kernels of lessons, which know their launch: */
     bool per_block;      /* `count` is for each block of the grid */
@@ -58,13 +66,19 @@ struct kernel_argument {
 const char *kernel_type_name(enum kernel_type type);
 size_t kernel_type_bytes(enum kernel_type type);
 size_t kernel_argument_bytes(const struct kernel_argument *argument); /* of the array; scalar: 0 */
+size_t kernel_argument_own(const struct kernel_argument *argument); /* of the parameter or member */
 
 /* "f32[1024]:random,u32[64]:zero,f32[1024],i32:1024": a type for each argument; [elements] for an
  * array, ":" and a pattern, which may be a number, or nothing: unwritten. Elements and numbers may
  * end in k or M (1024, 1048576), or be products: f32[512*512]. "random<256" and "random@7" bound
- * the numbers and give the seed, which is otherwise the argument's place. BAD_USAGE says which one
- * is wrong. */
+ * the numbers and give the seed, which is otherwise the argument's place. "x.npy" is an array of a
+ * file. "{i32:4,f32[16]:zero}" is a struct by value, whose members lie as in C.
+ * "u8x4[64x48]:iota/linear" has the extents of a texture, numbers of a texel, and how it is
+ * sampled: linear, normalized, wrap. BAD_USAGE says which one is wrong. kernel_arguments_release()
+ * frees what files had. */
 enum status kernel_arguments_parse(struct kernel_argument *arguments, int *count, const char *text);
+
+void kernel_arguments_release(struct kernel_argument *arguments, int count);
 
 /* The bytes that the array begins with; those of an UNWRITTEN one are all ones. */
 void kernel_argument_fill(const struct kernel_argument *argument, void *elements);

@@ -1,9 +1,11 @@
 /* Arguments of a kernel as a user writes them: "f32[1024]:random,i32:1024". The list is read type
  * by type, from left to right; every number, whatever its type, is a double until it is stored.
  * Filling depends on the argument alone, so two runs of one call have the same data. */
-#include "harness/lab/kernel/kernel_arguments.h"
+#include "harness/lab/kernel/input/kernel_arguments.h"
 
 #include "harness/base/random.h"
+#include "harness/base/rows.h"
+#include "harness/lab/kernel/input/npy.h"
 #include "kernels/dialect/half.h"
 
 #include <math.h>
@@ -34,6 +36,11 @@ size_t kernel_type_bytes(enum kernel_type type)
 size_t kernel_argument_bytes(const struct kernel_argument *argument)
 {
     return (size_t)argument->count * types[argument->type].bytes;
+}
+
+size_t kernel_argument_own(const struct kernel_argument *argument)
+{
+    return argument->count > 0 ? sizeof(void *) : types[argument->type].bytes;
 }
 
 /* --- Reading --- */
@@ -95,25 +102,71 @@ static bool parse_pattern(struct kernel_argument *argument, const char **at)
     return parse_number(*at, at, &argument->value);
 }
 
+/* "1024", or "64x48x2" with the extents of a texture, up to the "]". */
+static bool parse_extents(struct kernel_argument *argument, const char **at)
+{
+    double count = argument->channels, extent;
+
+    for (int i = 0; i < 3; i++) argument->size[i] = 1;
+    for (int i = 0; i < 3; i++) {
+        if (!parse_number(*at + 1, at, &extent) || !(extent >= 1) || extent != floor(extent))
+            return false;
+        count *= extent;
+        argument->size[i] = extent <= INT32_MAX ? (int)extent : INT32_MAX;
+        if (**at != 'x')
+            break;
+    }
+    argument->count = count <= 1e12 ? (int64_t)count : 0;
+    return argument->count > 0 && *(*at)++ == ']';
+}
+
+/* "/linear/wrap" */
+static bool parse_sampling(struct kernel_argument *argument, const char **at)
+{
+    const struct {
+        const char *word;
+        bool *member;
+    } words[] = { { "/linear", &argument->linear },
+                  { "/normalized", &argument->normalized },
+                  { "/wrap", &argument->wraps } };
+
+    while (**at == '/') {
+        size_t w = 0;
+        while (w < ARRAY_SIZE(words) && strncmp(*at, words[w].word, strlen(words[w].word)) != 0)
+            w++;
+        if (w == ARRAY_SIZE(words))
+            return false;
+        *words[w].member = true;
+        *at += strlen(words[w].word);
+    }
+    return true;
+}
+
 /* A type, [elements] of an array, and ":" with a pattern. *at is after it. */
 static enum status parse_argument(struct kernel_argument *argument, const char **at)
 {
     const char *from = *at;
-    size_t length = strcspn(from, ",");
-    double elements;
+    size_t length = strcspn(from, ",}"), name;
 
-    *at = from + strcspn(from, "[:,");
-    argument->type = find_type(from, (size_t)(*at - from));
+    argument->channels = 1;
+    if (length > 4 && strncmp(from + length - 4, ".npy", 4) == 0) {
+        *at += length;
+        return npy_read(argument, from, length);
+    }
+    name = strcspn(from, "[:,}");
+    if (name > 2 && from[name - 2] == 'x' && (from[name - 1] == '2' || from[name - 1] == '4')) {
+        argument->channels = from[name - 1] - '0';
+        name -= 2;
+    }
+    *at = from + strcspn(from, "[:,}");
+    argument->type = find_type(from, name);
     if (argument->type == KERNEL_TYPE_COUNT)
         FAIL(STATUS_BAD_USAGE, "argument '%.*s' has no type that is known: f32, i32, u32, i64, ...",
              (int)length, from);
     if (**at == '[') {
-        if (!parse_number(*at + 1, at, &elements) || **at != ']' || !(elements >= 1) ||
-            elements > 1e12 || elements != floor(elements))
+        if (!parse_extents(argument, at))
             FAIL(STATUS_BAD_USAGE, "argument '%.*s' has no number of elements in []", (int)length,
                  from);
-        argument->count = (int64_t)elements;
-        ++*at;
     }
     if (**at == ':') {
         ++*at;
@@ -126,7 +179,7 @@ static enum status parse_argument(struct kernel_argument *argument, const char *
         FAIL(STATUS_BAD_USAGE, "argument '%.*s' has no value; write i32:1024, or f32[1024]:zero",
              (int)length, from);
     }
-    if ((**at != ',' && **at != '\0') ||
+    if (!parse_sampling(argument, at) || (**at != ',' && **at != '\0' && **at != '}') ||
         (argument->count == 0 && argument->pattern != KERNEL_VALUE))
         FAIL(STATUS_BAD_USAGE, "argument '%.*s' is unknown", (int)length, from);
     return STATUS_OK;
@@ -134,16 +187,40 @@ static enum status parse_argument(struct kernel_argument *argument, const char *
 
 enum status kernel_arguments_parse(struct kernel_argument *arguments, int *count, const char *text)
 {
+    bool open = false;
+
     *count = 0;
     while (*text != '\0') {
+        bool begins = !open && *text == '{';
         if (*count == KERNEL_ARGUMENTS_MOST)
             FAIL(STATUS_BAD_USAGE, "more than %d arguments", KERNEL_ARGUMENTS_MOST);
-        arguments[*count] = (struct kernel_argument){ .seed = (uint64_t)*count };
-        TRY(parse_argument(&arguments[*count], &text));
+        arguments[*count] =
+            (struct kernel_argument){ .seed = (uint64_t)*count, .joins = open && !begins };
+        text += begins;
+        open |= begins;
         ++*count;
+        TRY(parse_argument(&arguments[*count - 1], &text));
+        if (*text == '}') {
+            if (!open)
+                FAIL(STATUS_BAD_USAGE, "--args has a '}' with no '{' before it");
+            open = false;
+            text++;
+        }
+        if (*text != ',' && *text != '\0')
+            FAIL(STATUS_BAD_USAGE, "--args: '%s' should begin with a ','", text);
         text += *text == ',';
     }
+    if (open)
+        FAIL(STATUS_BAD_USAGE, "--args has a '{' with no '}' after it");
     return STATUS_OK;
+}
+
+void kernel_arguments_release(struct kernel_argument *arguments, int count)
+{
+    for (int i = 0; i < count; i++) {
+        free(arguments[i].data);
+        arguments[i].data = NULL;
+    }
 }
 
 /* --- Numbers --- */
@@ -261,6 +338,10 @@ void kernel_argument_fill(const struct kernel_argument *argument, void *elements
     struct random random = random_seed(argument->seed, 0);
     size_t bytes = types[argument->type].bytes;
 
+    if (argument->pattern == KERNEL_FILE) {
+        memcpy(elements, argument->data, kernel_argument_bytes(argument));
+        return;
+    }
     if (argument->pattern == KERNEL_UNWRITTEN || argument->pattern == KERNEL_ZERO) {
         memset(elements, argument->pattern == KERNEL_ZERO ? 0 : 0xff,
                kernel_argument_bytes(argument));
