@@ -279,7 +279,7 @@ static enum answer answer_of(struct checklist_row *row, const struct checklist_q
         return say(row, ANSWER_UNKNOWN, "the trace shows no device work");
     if (facts_are_few(facts))
         return say(row, ANSWER_UNKNOWN, "the trace has too little work");
-    if (summary->soundness.trust == TRUST_LITTLE)
+    if (soundness_trust(&summary->soundness, (double)summary->idle.all.idle_ns) == TRUST_LITTLE)
         return say(row, ANSWER_UNKNOWN, "the trace is not sound");
     return question->look(row, findings, facts);
 }

@@ -133,14 +133,52 @@ static bool is_of_trace(const struct finding *finding)
     return false;
 }
 
-/* All that is said of a trace that is not sound is only possible, even if it was mended. */
-static void distrust(struct findings *findings, enum trust trust)
+/* Whether a finding's cost is idle time. */
+static bool costs_idle_time(const struct finding *finding)
 {
-    for (int64_t i = 0; i < findings->count && trust != TRUST_WHOLE; i++)
-        if (!is_of_trace(&findings->items[i])) {
-            findings->items[i].confidence = CONFIDENCE_LOW;
-            moderate(&findings->items[i]);
-        }
+    static const enum bottleneck idle[] = { BOTTLENECK_UNCLEAR,  BOTTLENECK_LAUNCHING,
+                                            BOTTLENECK_LOADING,  BOTTLENECK_HOST_WORK,
+                                            BOTTLENECK_WAITING,  BOTTLENECK_ALLOCATION,
+                                            BOTTLENECK_FIRST_USE };
+
+    for (size_t i = 0; i < ARRAY_SIZE(idle) && finding->lost_ns_per_step > 0; i++)
+        if (finding->bottleneck == idle[i])
+            return true;
+    return false;
+}
+
+/* Information that names what sets the pace. */
+static bool names_pace(const struct finding *finding, const struct facts *facts)
+{
+    return finding->severity == SEVERITY_INFORMATION && finding->bottleneck != BOTTLENECK_NONE &&
+           finding->bottleneck == facts_pace(facts);
+}
+
+/* All that is said of a trace that is not sound is only possible, even if it was mended; but what a
+ * clock may have wrong is weighed against what is claimed: idle time, that the whole window has
+ * little of it, or what the device does by itself. If nothing stands, the trace does not tell. */
+static void distrust(struct findings *findings, const struct facts *facts)
+{
+    const struct soundness *soundness = &facts->summary->soundness;
+    struct finding *of_trace = NULL;
+    bool stands = false;
+
+    for (int64_t i = 0; i < findings->count; i++) {
+        struct finding *finding = &findings->items[i];
+        bool paces = names_pace(finding, facts);
+        double idle_ns = costs_idle_time(finding) ? finding->lost_ns_per_step * facts->steps
+                         : paces                  ? facts->window_ns
+                                                  : 0;
+        if (strcmp(finding->id, "insufficient_data") == 0)
+            of_trace = finding;
+        if (!is_of_trace(finding) && soundness_trust(soundness, idle_ns) != TRUST_WHOLE)
+            finding->confidence = CONFIDENCE_LOW;
+        moderate(finding);
+        stands = stands ||
+                 ((paces || finding->lost_ns_per_step > 0) && finding->confidence > CONFIDENCE_LOW);
+    }
+    if (of_trace != NULL && !stands && soundness->rows[SOUND_CLOCK].trust == TRUST_LITTLE)
+        of_trace->bottleneck = BOTTLENECK_UNCLEAR;
 }
 
 /* If steps differ much for no reason that the trace shows, their mean is of no step, and neither
@@ -284,23 +322,6 @@ static struct findings no_findings(struct arena *arena)
 
 /* --- Time that several findings have --- */
 
-/* Whether a finding's cost is idle time, and no part of a bound. */
-static bool takes_idle_time(const struct finding *finding)
-{
-    static const enum bottleneck idle[] = { BOTTLENECK_UNCLEAR,  BOTTLENECK_LAUNCHING,
-                                            BOTTLENECK_LOADING,  BOTTLENECK_HOST_WORK,
-                                            BOTTLENECK_WAITING,  BOTTLENECK_ALLOCATION,
-                                            BOTTLENECK_FIRST_USE };
-
-    if (finding->severity == SEVERITY_INFORMATION || isnan(finding->lost_ns_per_step) ||
-        finding->shares_time || finding->gain_is_most)
-        return false;
-    for (size_t i = 0; i < ARRAY_SIZE(idle); i++)
-        if (finding->bottleneck == idle[i])
-            return true;
-    return false;
-}
-
 /* Sets all in order anew. */
 static void order_findings(struct findings *findings, const struct facts *facts)
 {
@@ -333,7 +354,7 @@ static void share_idle_time(struct findings *findings, const struct facts *facts
 
     for (int64_t i = 0; i < findings->count; i++) {
         struct finding *finding = &findings->items[i];
-        if (!takes_idle_time(finding))
+        if (!costs_idle_time(finding) || finding->shares_time || finding->gain_is_most)
             continue;
         if (owns_its_time(&taken, taken_ns, finding, idle_ns)) {
             what_if_take(&taken, finding);
@@ -457,7 +478,7 @@ static void conclude_findings(struct findings *findings, const struct facts *fac
     const struct finding *first;
 
     doubt_uneven(findings);
-    distrust(findings, facts->summary->soundness.trust);
+    distrust(findings, facts);
     order_findings(findings, facts);
     explain_health(findings, facts);
     findings->headline = headline_of(findings_limit(findings), facts);

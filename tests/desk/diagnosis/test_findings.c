@@ -781,6 +781,41 @@ static void other_work_of_the_host_is_named(void **state)
     found_forget(&found);
 }
 
+/* Twelve steps, in each of which the host waits for 20 kernels of 100 us and then does something
+ * else for 20 ms. In two of them work begins before its launch, in two others it ends after its
+ * wait, by as much: no shift of the clock mends both. */
+static struct found judge_contradicted(int error_us)
+{
+    made_begin();
+    for (int i = 0; i < 12; i++) {
+        int start = 25000 * i, off = i % 6 == 2 ? -error_us : i % 6 == 4 ? error_us : 0;
+        char step[40];
+        snprintf(step, sizeof step, "ProfilerStep#%d", i);
+        made_add("user_annotation", step, 100, 100, start, start + 25000, 0);
+        for (int j = 0; j < 20; j++)
+            made_add_work("kernel", "work", 7, start + 20105 + 100 * j + off,
+                          start + 20205 + 100 * j + off, start + 20100 + 3 * j);
+        made_add("cuda_runtime", "cudaDeviceSynchronize", 100, 100, start + 20200, start + 22107,
+                 0);
+    }
+    return found_judge_trace(made_analyse());
+}
+
+/* 20 us leave 20 ms as they are, 15 ms do not. */
+static void a_contradiction_is_weighed_against_what_is_claimed(void **state)
+{
+    struct found little = judge_contradicted(20), much = judge_contradicted(15000);
+
+    assert_string_equal(little.findings.items[0].id, "host_work");
+    assert_true(little.findings.items[0].severity >= SEVERITY_MAJOR);
+    assert_true(little.summary.soundness.rows[SOUND_CLOCK].count > 0);
+    assert_int_equal(little.summary.soundness.trust, TRUST_WHOLE);
+    assert_string_equal(much.findings.items[0].id, "insufficient_data");
+    assert_int_equal(much.findings.headline.bottleneck, BOTTLENECK_UNCLEAR);
+    found_forget(&little);
+    found_forget(&much);
+}
+
 /* Six steps of 100 us: 60 of loading, 25 of an operator, 10 of logging, and 1 KiB more each. */
 static struct found judge_host(const char *about)
 {
@@ -933,6 +968,7 @@ int main(void)
         cmocka_unit_test(loading_costs_what_workers_on_the_other_cores_would_save),
         cmocka_unit_test(lost_time_is_that_of_the_untraced_step),
         cmocka_unit_test(other_programs_lower_the_confidence),
+        cmocka_unit_test(a_contradiction_is_weighed_against_what_is_claimed),
         cmocka_unit_test(small_kernels_gain_what_one_pass_would),
         cmocka_unit_test(products_of_few_rows_gain_by_filling_tiles),
         cmocka_unit_test(of_uneven_steps_no_gain_is_sure),

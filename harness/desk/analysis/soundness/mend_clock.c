@@ -260,31 +260,46 @@ static void move_device(struct trace_file *trace, int64_t device, int64_t shift_
     }
 }
 
-/* Everything seems to be late if the clock is: then no work begins soon after its launch. It may
- * also have waited for something that the trace does not show, so this is only a doubt. */
-static void doubt_delays(struct sound_row *row, const struct bounds *bounds, int64_t device)
+/* The idle time of a device that is another one if its clock is wrong by `error_ns`: as much of
+ * each time in which it does nothing. */
+static int64_t idle_within_ns(const struct timeline *timeline, int64_t device, int64_t error_ns)
 {
-    int64_t late_ns = lateness(bounds);
+    int64_t busy_until_ns = INT64_MAX, sum_ns = 0;
 
-    if (late_ns == 0)
-        return;
-    row->count++;
-    row->trust = TRUST_LITTLE;
-    snprintf(row->found, sizeof row->found,
-             "no work of device %lld begins sooner than %s after its launch, even if the device is "
-             "idle: its clock may be late",
-             (long long)device, quantity_time((double)late_ns).text);
+    for (int64_t i = 0; i < timeline->work_count; i++) {
+        const struct work *work = &timeline->work[i];
+        if (!is_of(timeline, work, device))
+            continue;
+        if (work->event->start_ns > busy_until_ns)
+            sum_ns += interval_earlier(work->event->start_ns - busy_until_ns, error_ns);
+        busy_until_ns = busy_until_ns == INT64_MAX
+                            ? work->event->end_ns
+                            : interval_later(busy_until_ns, work->event->end_ns);
+    }
+    return sum_ns;
 }
 
-static void note_shift(struct sound_row *row, const struct bounds *bounds, int64_t device,
-                       int64_t shift_ns)
+/* By how much a clock may be wrong that is moved: bounds that are close tell the shift. */
+static int64_t note_shift(struct sound_row *row, const struct bounds *bounds, int64_t device,
+                          int64_t shift_ns)
 {
-    enum trust trust =
-        bounds->most_ns - bounds->least_ns < CLOCK_CLOSE_NS ? TRUST_WHOLE : TRUST_LESS;
+    int64_t room_ns = bounds->most_ns - bounds->least_ns;
 
     snprintf(row->mended, sizeof row->mended, "the clock of device %lld is taken to be %s %s",
              (long long)device, quantity_time((double)(shift_ns > 0 ? shift_ns : -shift_ns)).text,
              shift_ns > 0 ? "early" : "late");
+    return room_ns < CLOCK_CLOSE_NS ? 0 : room_ns;
+}
+
+/* Lowers the trust by the share of the device's idle time that is in doubt. */
+static void weigh(struct sound_row *row, const struct timeline *timeline, int64_t device,
+                  int64_t error_ns, bool is_moved)
+{
+    int64_t doubt_ns = idle_within_ns(timeline, device, error_ns);
+    enum trust trust = trust_without(doubt_ns, idle_within_ns(timeline, device, NO_BOUND_NS));
+
+    row->doubt_ns += doubt_ns;
+    trust = trust == TRUST_LITTLE && is_moved ? TRUST_LESS : trust;
     row->trust = trust > row->trust ? trust : row->trust;
 }
 
@@ -294,33 +309,37 @@ static int64_t judge_device(struct sound_row *row, struct arena *arena,
 {
     struct arena *scratch = arena_scratch(arena);
     struct bounds bounds = bounds_of(scratch, timeline, device);
-    int64_t shift_ns = shift_of(&bounds), drift_ns = drift_of(&bounds), count;
+    int64_t shift_ns = shift_of(&bounds), error_ns = drift_of(&bounds);
     struct beyond beyond = count_beyond(&bounds);
 
-    count = beyond.launches + beyond.waits;
-    if (drift_ns > 0) {
+    if (error_ns > 0) {
         row->count++;
-        row->trust = TRUST_LITTLE;
         snprintf(row->found, sizeof row->found,
                  "work of device %lld begins later and later after its launch, even if the device "
                  "is idle, by up to %s: its clock may run faster than the host's",
-                 (long long)device, quantity_time((double)drift_ns).text);
+                 (long long)device, quantity_time((double)error_ns).text);
         shift_ns = 0;
     } else if (shift_ns != 0 || trust_without(beyond.launches, bounds.least_count) != TRUST_WHOLE ||
                trust_without(beyond.waits, bounds.most_count) != TRUST_WHOLE) {
-        row->count += count;
+        error_ns = interval_later(bounds.least_ns, -bounds.most_ns);
+        row->count += beyond.launches + beyond.waits;
         snprintf(row->found, sizeof row->found,
                  "work of device %lld begins before its launch, or ends after a wait for it, %lld "
                  "times, by up to %s",
-                 (long long)device, (long long)count,
-                 quantity_time((double)interval_later(bounds.least_ns, -bounds.most_ns)).text);
+                 (long long)device, (long long)(beyond.launches + beyond.waits),
+                 quantity_time((double)error_ns).text);
         if (shift_ns != 0)
-            note_shift(row, &bounds, device, shift_ns);
-        else
-            row->trust = TRUST_LITTLE;
-    } else {
-        doubt_delays(row, &bounds, device);
+            error_ns = note_shift(row, &bounds, device, shift_ns);
+    } else if ((error_ns = lateness(&bounds)) > 0) {
+        /* It may also have waited for something that the trace does not show. */
+        row->count++;
+        snprintf(
+            row->found, sizeof row->found,
+            "no work of device %lld begins sooner than %s after its launch, even if the device "
+            "is idle: its clock may be late",
+            (long long)device, quantity_time((double)error_ns).text);
     }
+    weigh(row, timeline, device, error_ns, shift_ns != 0);
     arena_close(scratch);
     return shift_ns;
 }

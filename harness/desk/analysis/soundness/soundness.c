@@ -37,6 +37,19 @@ enum trust trust_without(int64_t count, int64_t all)
     return share < least ? TRUST_WHOLE : share < most ? TRUST_LESS : TRUST_LITTLE;
 }
 
+enum trust soundness_trust(const struct soundness *soundness, double idle_ns)
+{
+    const double most = 0.1; /* of the idle time, as in trust_without() */
+    double doubt_ns = (double)soundness->rows[SOUND_CLOCK].doubt_ns;
+    enum trust trust =
+        idle_ns > 0 && doubt_ns > most * idle_ns ? soundness->rows[SOUND_CLOCK].trust : TRUST_WHOLE;
+
+    for (int i = 0; i < SOUND_CHECK_COUNT; i++)
+        if (i != SOUND_CLOCK && soundness->rows[i].trust > trust)
+            trust = soundness->rows[i].trust;
+    return trust;
+}
+
 static void note_processes(struct sound_row *row, const struct trace_file *trace)
 {
     row->count = trace->part_count;

@@ -36,14 +36,19 @@ enum trust {
 struct sound_row {
     int64_t count; /* of the events, steps or devices that it found; 0: nothing is wrong */
     enum trust trust;
-    char found[256]; /* a sentence without its end */
-    char mended[96]; /* a clause: "each ends where the next begins"; "": nothing was mended */
+    int64_t doubt_ns; /* idle time that the check puts in doubt; 0: it tells no share */
+    char found[256];  /* a sentence without its end */
+    char mended[96];  /* a clause: "each ends where the next begins"; "": nothing was mended */
 };
 
 struct soundness {
     struct sound_row rows[SOUND_CHECK_COUNT];
     enum trust trust; /* the least of the rows */
 };
+
+/* The trust in what is said of so much idle time. A clock that is wrong by microseconds leaves a
+ * second of it as it is; and what the device does by itself (0), any. */
+enum trust soundness_trust(const struct soundness *soundness, double idle_ns);
 
 /* Mends the trace, whose rows may be fewer and have other times afterwards, and returns its
  * timeline. */

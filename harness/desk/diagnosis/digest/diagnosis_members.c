@@ -44,6 +44,7 @@ static void sound_check_members(struct members *members, void *object)
         member_string(members, "name", &name);
     member_count(members, "count", &row->count);
     MEMBER_WORD(members, "trust", &row->trust, enum trust, TRUST_LITTLE + 1, trust_name);
+    member_count(members, "doubt_ns", &row->doubt_ns);
     member_text_or_null(members, "found", row->found, sizeof row->found);
     member_text_or_null(members, "mended", row->mended, sizeof row->mended);
 }

@@ -191,7 +191,7 @@ static bool judge_insufficient_data(struct finding *finding, const struct facts 
                      "the device is not described, so its abilities and its memory are unknown");
     }
     finding_informs(finding);
-    if ((facts_are_few(facts) || summary->soundness.trust == TRUST_LITTLE) &&
+    if ((facts_are_few(facts) || soundness_trust(&summary->soundness, 0) == TRUST_LITTLE) &&
         summary->timeline.work_count > 0)
         finding->bottleneck = BOTTLENECK_UNCLEAR;
     return finding->evidence[0] != '\0';
