@@ -380,6 +380,17 @@ static void texts_that_do_not_fit_beside_their_note_go_on_below(void **state)
              "     waits for launches\n");
 }
 
+static void colours_are_for_terminals_or_as_they_are_asked_for(void **state)
+{
+    FILE *file = tmpfile();
+
+    assert_non_null(file);
+    assert_true(console_is_coloured(COLOR_ALWAYS, file));
+    assert_false(console_is_coloured(COLOR_NEVER, file));
+    assert_false(console_is_coloured(COLOR_AUTO, file)); /* no terminal */
+    fclose(file);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -398,6 +409,7 @@ int main(void)
         cmocka_unit_test(a_cell_too_long_for_its_line_is_wrapped_at_spaces),
         cmocka_unit_test(long_names_in_sentences_lose_their_middle_and_paths_nothing),
         cmocka_unit_test(texts_that_do_not_fit_beside_their_note_go_on_below),
+        cmocka_unit_test(colours_are_for_terminals_or_as_they_are_asked_for),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -28,7 +28,7 @@ LEFT_OUT = re.compile(r"/device/mpi/|/cuda/kernels/|/desk_main")
 # Dropped, these are seen by the sanitizers alone, or by nobody: a hint to the system, a message.
 UNSEEN = re.compile(r"free|close|release|destroy|unlock|lock|madvise|setvbuf|memset|print|puts|flush|cleanup|FAIL|assert|goto|break")
 MOST_FOUND_MISSING = 0.1
-LONG = 25  # seconds; what takes longer is not run
+LONG = 45  # seconds; what takes longer is not run
 
 # What stands in a line of code, and what takes its place.
 CHANGES = [
@@ -88,9 +88,10 @@ def mutants(source, seed):
             yield path.relative_to(source), number, before, after
 
 
-# Folders whose tests are in folders of another name.
-ASIDE = {"benches": ["bench"], "recording": ["recording", "engine"], "lab/quiz": ["cli/teach"], "lab/search": ["lab/experiment"],
-         "desk/snapshot": ["desk/page", "cli/traces"]}
+# Folders that are tested in folders of another name too.
+ASIDE = {"benches": ["bench"], "recording": ["engine"], "lab/quiz": ["cli/teach"], "lab/search": ["lab/experiment"],
+         "desk/snapshot": ["desk/page", "cli/traces"], "desk/read": ["cli/traces"], "simt": ["lab/kernel", "cli/kernel"],
+         "text": ["cli/."]}
 
 
 def test_folders(source, path):
@@ -101,7 +102,8 @@ def test_folders(source, path):
     if parts[0] == "cli":
         return ["cli/traces" if above[0] == "cli/job" else above[0] if len(above) == 2 and
                 (source / "tests" / above[0]).is_dir() else "cli/."]
-    return [folder for folder in dict.fromkeys(aside + above) if (source / "tests" / folder).is_dir()]
+    own = [folder for folder in above if (source / "tests" / folder).is_dir()]
+    return list(dict.fromkeys(own[:1] + aside + own[1:]))
 
 
 def tests_below(source, folder):

@@ -137,6 +137,8 @@ expect 0 "a plan in Markdown" compare --plan base1.json base2.json base3.json --
 says out "| 3 | "
 refuses "a plan of one file" "two files or more" compare --plan base1.json
 refuses "a plan of two versions" "leave out --new" compare --plan base1.json --new slow1.json
+refuses "a plan of two machines" 'base1.json has "A", other.json has "B"; use --force' compare --plan base1.json other.json
+expect 0 "a plan of two machines, forced" compare --plan base1.json other.json --force
 refuses "a plan of nothing" "no row of that name and metric" compare --plan base1.json base2.json --metric=nope
 
 # --- other work, and rows that are not there ---

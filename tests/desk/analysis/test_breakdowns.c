@@ -1,4 +1,5 @@
 /* A trace breaks down into launches, kernels and copies by name, operators and phases. */
+#include "harness/desk/analysis/tables/host_operators.h"
 #include "harness/desk/analysis/tables/kernel_table.h"
 #include "harness/desk/analysis/tables/operator_kinds.h"
 #include "harness/desk/analysis/tables/spans.h"
@@ -322,6 +323,28 @@ static void operators_and_annotations_of_one_name_are_two_rows(void **state)
     assert_true(spans.rows[0].is_phase && !spans.rows[1].is_phase);
     check_us(spans.rows[0].host_self_ns, 30);
     check_us(spans.rows[1].host_self_ns, 10); /* nothing of the profiler's own */
+    made_release(&analysed);
+}
+
+/* Of three the median counts, and of each 5 us are its own cost. */
+static void operators_count_with_the_median_of_their_name(void **state)
+{
+    struct analysed analysed;
+    struct host_operators found;
+
+    made_begin();
+    made_add("cpu_op", "aten::mul", 100, 100, 0, 20, 0);
+    made_add("cpu_op", "aten::mul", 100, 100, 100, 130, 0);
+    made_add("cpu_op", "aten::mul", 100, 100, 200, 900, 0); /* interrupted */
+    made_add("cpu_op", "aten::view", 100, 100, 910, 912, 0);
+    made_add("cpu_op", "aten::mul", 100, 100, 2000, 2020, 0); /* later */
+    analysed = made_analyse();
+    found = host_operators_of(analysed.arena, &analysed.timeline, 0, 2000000);
+    assert_int_equal(found.count, 4);
+    check_us((int64_t)found.typical_ns, 3 * 30 + 2);
+    check_us((int64_t)found.own_ns, 3 * 5 + 2);
+    assert_int_equal(found.elementwise_count, 3);
+    check_us((int64_t)found.elementwise_ns, 3 * 30);
     made_release(&analysed);
 }
 
@@ -719,6 +742,7 @@ int main(void)
         cmocka_unit_test(operators_have_self_and_total_time),
         cmocka_unit_test(a_name_inside_itself_counts_once_in_totals),
         cmocka_unit_test(operators_and_annotations_of_one_name_are_two_rows),
+        cmocka_unit_test(operators_count_with_the_median_of_their_name),
         cmocka_unit_test(spans_have_the_memory_of_their_time),
         cmocka_unit_test(rows_are_sorted_by_the_keys_of_pytorch),
         cmocka_unit_test(layers_are_grouped_by_kind_shape_and_direction),

@@ -267,9 +267,33 @@ static void findings_of_ranks_are_gathered(void **state)
     release_run(&run);
 }
 
+/* A process that has eleven devices, of which one works. */
+static void idle_devices_are_named_up_to_eight(void **state)
+{
+    struct analysed analysed;
+    struct summary summary;
+    struct findings findings;
+    const struct finding *finding;
+    struct facts facts;
+
+    made_begin();
+    made_add("kernel", "gemm", 0, 7, 0, 1000, 0);
+    for (int device = 1; device <= 10; device++)
+        made_add_with("kernel", "gemm", device, 7, 0, 100, 0, "");
+    analysed = made_analyse();
+    summary = summary_of(analysed.arena, analysed.trace);
+    facts = facts_of(&summary, 1, 0);
+    findings = findings_of(&facts);
+    finding = findings_find(&findings, "uneven_devices");
+    assert_non_null(finding);
+    assert_non_null(strstr(finding->evidence, "device 8 for 10%, and 2 more"));
+    made_release(&analysed);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(idle_devices_are_named_up_to_eight),
         cmocka_unit_test(the_rank_that_others_wait_for_is_named),
         cmocka_unit_test(ranks_that_are_equally_slow_are_named_together),
         cmocka_unit_test(what_the_slow_rank_does_is_named),
