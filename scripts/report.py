@@ -79,7 +79,6 @@ def main():
     options = parser.parse_args()
     command = options.command
     jinja.need(fail)
-    sys.stdout.reconfigure(errors="surrogateescape")  # a path is printed as it was given
     try:
         whole_file.refuse(options.out)  # before the work
         content, code = (page_of_command if command in ALSO else report)(options)
@@ -87,8 +86,9 @@ def main():
         whole_file.write(options.out, content)
     except OSError as error:
         fail(2, f"--out={options.out} cannot be written: {error.strerror}")
-    print(f"page in {options.out} ({len(content) / 1e3:.0f} kB)" if command in ALSO else
-          f"report in {options.out} ({len(content) / 1e6:.1f} MB)")
+    name = outside.shown(options.out)
+    print(f"page in {name} ({len(content) / 1e3:.0f} kB)" if command in ALSO else
+          f"report in {name} ({len(content) / 1e6:.1f} MB)")
     sys.exit(code)
 
 

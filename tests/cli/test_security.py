@@ -357,9 +357,14 @@ def control_characters(folder):
              ("history", "add", bad, bad), ("train", f"--data={bad}", "--device=cpu"), ("bench", f"--against={box}"),
              ("doctor", f"--against={bad}", "--device=cpu"), ("run", UGLY), ("explain", UGLY), (UGLY,),
              ("run", f"--{UGLY}"), ("quiz", f"--result={bad}"), ("train", f"--resume={bad}", "--device=cpu"),
-             ("diagnose", bad, "--verbose"), ("diagnose", folder / f"none{UGLY}.json")]
+             ("diagnose", bad, "--verbose"), ("diagnose", folder / f"none{UGLY}.json"),
+             ("digest", good, f"--out={folder}/{UGLY}.digest"), ("job", folder / f"{UGLY}.digest", f"--out={folder}/{UGLY}.html"),
+             ("digest", bad, f"--out={folder}/bad"), ("job", bad), ("kernel", bad), ("kernel", folder / f"{UGLY}.ptx"),
+             ("report", good, f"--out={folder}/r{UGLY}.html"), ("record", f"--traces={folder}/{UGLY}", "--", "true"),
+             ("kernel", "uncoalesced_access_before", f"--out={folder}/k{UGLY}.html"), ("quiz", "--kernels", "--sheet=1", f"--out={folder}/q{UGLY}"),
+             ("train", "--device=cpu", "--steps=2", "--model=light", f"--trace={folder}/{UGLY}.json")]
     for arguments in where:
-        done = call(*arguments, f"--out={folder}/p.html") if arguments[0] == "report" else call(*arguments)
+        done = call(*arguments, *([f"--out={folder}/p.html"] if arguments[0] == "report" and len(arguments) == 2 else []))
         for text in (done.stdout, done.stderr):
             check(not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]", text), f"{arguments} prints raw", repr(text[:300]))
     done = subprocess.run([source / "scripts/plot.py", "timeline", bad, "-o", folder / "x.svg"], capture_output=True,

@@ -4,6 +4,8 @@
 
 #include "harness/base/status.h"
 
+#include <limits.h>
+#include <stdarg.h>
 #include <string.h>
 
 size_t utf8_bytes(const char *bytes)
@@ -68,6 +70,18 @@ void utf8_show(char *text)
         for (size_t i = 0; i < bytes; i++) *to++ = *text++;
     }
     *to = '\0';
+}
+
+void utf8_print(FILE *stream, const char *format, ...)
+{
+    char text[3 * PATH_MAX]; /* two paths and a sentence */
+    va_list values;
+
+    va_start(values, format);
+    vsnprintf(text, sizeof text, format, values);
+    va_end(values);
+    utf8_show(text);
+    fprintf(stream, "%s\n", text);
 }
 
 size_t utf8_cut(const char *text, size_t most)

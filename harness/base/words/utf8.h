@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stddef.h>
+#include <stdio.h>
 
 #define UTF8_REPLACEMENT "\xef\xbf\xbd" /* U+FFFD, written in place of a byte that is not UTF-8 */
 
@@ -19,6 +20,9 @@ size_t utf8_control_bytes(const char *text);
 /* Makes `text` safe to print, in place: "?" in place of each control character and each byte that
  * is not UTF-8, so that a name in it neither moves the cursor of a terminal nor forges a line. */
 void utf8_show(char *text);
+
+/* Prints a line, which utf8_show() makes safe: with the names of files, for example. */
+void utf8_print(FILE *stream, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* How much of `text` are at most `most` bytes without half of a character at their end. */
 size_t utf8_cut(const char *text, size_t most);

@@ -4,6 +4,7 @@
 
 #include "harness/base/system/atomic_file.h"
 #include "harness/base/words/text.h"
+#include "harness/base/words/utf8.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -28,6 +29,6 @@ enum status written_trace_try(const char *path)
 
 void written_trace_print(FILE *stream, const char *path)
 {
-    fprintf(stream, "wrote %s: open it at ui.perfetto.dev, or with %s diagnose %s\n", path,
-            program_invocation_name, path);
+    utf8_print(stream, "wrote %s: open it at ui.perfetto.dev, or with %s diagnose %s", path,
+               program_invocation_name, path);
 }

@@ -4,6 +4,7 @@
  * Sets of questions are drawn by harness/lab/quiz from a seed, so the same seed asks the same
  * anywhere. The page of a trace is that of `diagnose` without its findings and names. */
 #include "harness/base/system/atomic_file.h"
+#include "harness/base/words/utf8.h"
 #include "harness/cli/job/job_flags.h"
 #include "harness/cli/line/commands.h"
 #include "harness/cli/teach/lesson_print.h"
@@ -312,7 +313,8 @@ static enum status write_sheet(const struct quiz *quiz)
     for (int i = 0; i < count; i++) TRY(write_set(quiz, i));
     TRY(write_key_json(quiz, count));
     TRY(write_key(quiz, count));
-    printf("%s: %d page%s, key.json and key.md\n", quiz->folder, count, count == 1 ? "" : "s");
+    utf8_print(stdout, "%s: %d page%s, key.json and key.md", quiz->folder, count,
+               count == 1 ? "" : "s");
     if (count < quiz->sheet)
         printf("%s no more than %d %s to ask about; %d were asked for.\n",
                quiz->kernels ? "There are" : "The result has", count,

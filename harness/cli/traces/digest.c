@@ -7,6 +7,7 @@
 #include "harness/base/rows.h"
 #include "harness/base/system/atomic_file.h"
 #include "harness/base/words/text.h"
+#include "harness/base/words/utf8.h"
 #include "harness/cli/line/commands.h"
 #include "harness/cli/line/flags.h"
 #include "harness/cli/traces/trace_paths.h"
@@ -113,8 +114,8 @@ static enum status write_digests(const struct digest_command *command,
         TRY_OUT(add_digest(&written, &making));
     }
     TRY_OUT(atomic_file_write(command->flags.out, written.bytes, (size_t)written.count));
-    printf("%d digest%s, %lld bytes: %s\n", diagnosis->count, diagnosis->count == 1 ? "" : "s",
-           (long long)written.count, command->flags.out);
+    utf8_print(stdout, "%d digest%s, %lld bytes: %s", diagnosis->count,
+               diagnosis->count == 1 ? "" : "s", (long long)written.count, command->flags.out);
 
 out:
     free(written.bytes);

@@ -477,7 +477,7 @@ class Report(unittest.TestCase):
         out = os.path.join(os.fsencode(self.folder), b"page-\xff.html")
         ran = subprocess.run([PROGRAM, "report", path, "-o", out], capture_output=True, check=False)
         self.assertEqual((ran.returncode, ran.stderr), (0, b""))
-        self.assertIn(out, ran.stdout)
+        self.assertIn(b"page-?.html", ran.stdout)
         with open(out, encoding="utf-8") as file:
             self.assertIn("not-utf8-", Page(file.read()).said())
 
