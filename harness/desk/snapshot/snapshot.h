@@ -59,7 +59,8 @@ struct snapshot_device {
     int64_t event_count; /* of the history */
     int64_t live_start, live_peak, live_end,
         before; /* before: of live_peak, from before the history, by lines that are not known */
-    int64_t peak_event;            /* -1: the start */
+    int64_t peak_event; /* -1: the start */
+    int64_t reserved_at_peak;
     int64_t start_us, end_us;      /* 0, both: the history has no times */
     struct snapshot_point *points; /* [point_count]: of pieces with as many events each */
     int64_t point_count;

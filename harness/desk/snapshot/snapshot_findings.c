@@ -6,12 +6,13 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Shares: of reserved memory that lies free in pieces, reserved over live, and of the peak that
- * grew. */
+/* Shares: of reserved memory that lies free in pieces, reserved over live at the peak, and of the
+ * peak that grew. */
 #define PIECES_LEAST   0.1
 #define RESERVED_LEAST 1.2
 #define GROWN_LEAST    0.01
-enum { GROWN_BYTES = 1 << 20 };
+/* UNUSED_BYTES: a few segments that are not full keep nobody from a larger batch. */
+enum { GROWN_BYTES = 1 << 20, UNUSED_BYTES = 100 << 20 };
 
 static struct snapshot_finding *add_finding(struct snapshot_device *device, const char *id,
                                             const char *advice)
@@ -54,21 +55,23 @@ static void judge_growth(const struct snapshot *snapshot, struct snapshot_device
     snprintf(finding->evidence, sizeof finding->evidence,
              "live memory grows by %s over %lld %s, %s each%s%.120s",
              quantity_bytes((double)device->grown).text, (long long)pairs,
-             device->has_steps ? "steps" : "equal pieces of the history",
+             device->has_steps ? "steps" : "times that most of a step's memory came back",
              quantity_bytes((double)device->grown / (double)pairs).text,
              site != NULL && site->last > site->first ? "; most of it comes from " : "",
              site != NULL && site->last > site->first ? intern_text(snapshot->names, site->name)
                                                       : "");
 }
 
-/* Pools of graphs keep their memory by design, so they do not count. */
+/* What is free at the end was in use at the peak, if that needed it: so both count. Pools of graphs
+ * keep their memory by design, so they do not. */
 static void judge_fragmentation(const struct snapshot *snapshot, struct snapshot_device *device)
 {
     double reserved = (double)(device->reserved - device->pool_reserved);
     struct snapshot_finding *finding;
 
-    if (device->free_pieces == 0 || (double)device->free_pieces < PIECES_LEAST * reserved ||
-        (double)device->reserved < RESERVED_LEAST * (double)device->live_end)
+    if (device->event_count == 0 || (double)device->free_pieces < PIECES_LEAST * reserved ||
+        (double)device->reserved_at_peak < RESERVED_LEAST * (double)device->live_peak ||
+        device->reserved_at_peak - device->live_peak < UNUSED_BYTES || device->free_pieces == 0)
         return;
     finding =
         add_finding(device, "fragmentation",
@@ -78,13 +81,14 @@ static void judge_fragmentation(const struct snapshot *snapshot, struct snapshot
                         : "set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True; or round sizes "
                           "(roundup_power2_divisions:8)");
     finding->is_critical = device->oom_count > 0;
-    snprintf(finding->evidence, sizeof finding->evidence,
-             "%s are reserved for %s that are live; %s lie free in pieces of segments that are in "
-             "use, the largest of %s",
-             quantity_bytes((double)device->reserved).text,
-             quantity_bytes((double)device->live_end).text,
-             quantity_bytes((double)device->free_pieces).text,
-             quantity_bytes((double)device->largest_piece).text);
+    snprintf(
+        finding->evidence, sizeof finding->evidence,
+        "at the peak %s are reserved for %s that are live; at the end %s lie free in pieces of "
+        "segments that are in use, the largest of %s",
+        quantity_bytes((double)device->reserved_at_peak).text,
+        quantity_bytes((double)device->live_peak).text,
+        quantity_bytes((double)device->free_pieces).text,
+        quantity_bytes((double)device->largest_piece).text);
 }
 
 /* One round of taking and giving back may be a warm-up; two are a habit. */

@@ -102,6 +102,7 @@ static void follow(struct memory_history *history)
 
     find_start(history, &live, &reserved);
     device->live_start = device->live_peak = live;
+    device->reserved_at_peak = reserved;
     device->peak_event = -1;
     for (int64_t i = 0; i < history->count; i++) {
         const struct memory_event *event = &history->events[i];
@@ -119,6 +120,7 @@ static void follow(struct memory_history *history)
             *point = (struct snapshot_point){ i, event->time_us, live, reserved, { 0 } };
         if (live > device->live_peak) {
             device->live_peak = live;
+            device->reserved_at_peak = reserved;
             device->peak_event = i;
         }
     }
@@ -167,7 +169,35 @@ static enum status find_marks(struct memory_history *history, const char *name)
     return STATUS_OK;
 }
 
-enum { STEPS_LEAST = 4, PIECES = 8 };
+enum { STEPS_LEAST = 4 };
+
+/* Without marks, a step has ended where live memory has fallen by this share of the peak, and rises
+ * as much again: what a step needs comes and goes. Layers within a step keep most of theirs. */
+#define FALL_LEAST 0.2
+
+/* Marks the lowest points. */
+static enum status find_falls(struct memory_history *history)
+{
+    int64_t least = (int64_t)(FALL_LEAST * (double)history->device->live_peak) + 1;
+    int64_t live = history->device->live_start, turn = live, at = 0;
+    bool falls = false;
+
+    history->mark_count = 0;
+    for (int64_t i = 0; i < history->count; i++) {
+        live += live_change(&history->events[i]);
+        if (falls ? live < turn : live > turn || turn - live >= least) {
+            falls = live < turn;
+            turn = live;
+            at = i;
+        } else if (falls && (live - turn >= least || i + 1 == history->count)) {
+            TRY(rows_grow(&history->marks, history->mark_count + 1, &history->mark_room));
+            history->marks[history->mark_count++] = at;
+            falls = false;
+            turn = live;
+        }
+    }
+    return STATUS_OK;
+}
 
 /* Steps by the profiler or by the optimizer, or else equal pieces of the history, if they are long
  * enough to have a least value. */
@@ -179,38 +209,28 @@ static enum status choose_marks(struct memory_history *history)
     for (size_t i = 0; i < ARRAY_SIZE(names) && history->mark_count < STEPS_LEAST; i++)
         TRY(find_marks(history, names[i]));
     device->has_steps = history->mark_count >= STEPS_LEAST;
+    if (!device->has_steps)
+        TRY(find_falls(history));
     device->mark_count = history->mark_count;
-    if (device->has_steps || history->count < 10 * PIECES)
-        return STATUS_OK;
-    history->mark_count = 0;
-    for (int64_t i = 1; i <= PIECES; i++) {
-        TRY(rows_grow(&history->marks, history->mark_count + 1, &history->mark_room));
-        history->marks[history->mark_count++] = i * history->count / PIECES - 1;
-    }
-    device->mark_count = history->mark_count;
+
     return STATUS_OK;
 }
 
-/* Compares the bytes live at each mark, or, without steps, the least since the mark before: steps
- * come and go in it. */
+/* Compares the bytes live at each mark. */
 static void compare_marks(struct memory_history *history)
 {
     struct snapshot_device *device = history->device;
-    int64_t live = device->live_start, before = 0, first = 0, at = 0, least = live, segments = 0;
+    int64_t live = device->live_start, before = 0, first = 0, at = 0, segments = 0;
 
     for (int64_t i = 0; i < history->count && at < history->mark_count; i++) {
-        int64_t value;
         live += live_change(&history->events[i]);
-        least = live < least ? live : least;
         /* In the second half only: the first steps take what all others use again. */
         segments += 2 * at >= history->mark_count && history->events[i].action == SEGMENT_ALLOC;
         for (; at < history->mark_count && history->marks[at] <= i; at++) {
-            value = device->has_steps ? live : least;
-            first = at == 0 ? value : first;
-            device->grows += at > 0 && value > before;
-            device->grown = value - first;
-            before = value;
-            least = live;
+            first = at == 0 ? live : first;
+            device->grows += at > 0 && live > before;
+            device->grown = live - first;
+            before = live;
         }
     }
     if (device->has_steps)

@@ -3,6 +3,7 @@
 #include "harness/base/rows.h"
 #include "harness/base/sort.h"
 #include "harness/base/words/text.h"
+#include "harness/desk/analysis/names/event_names.h"
 #include "harness/desk/analysis/names/frame_name.h"
 #include "harness/desk/snapshot/snapshot_parts.h"
 
@@ -17,18 +18,36 @@ enum { FRAMES_MOST = 1000 };
 
 static const char UNKNOWN[] = "not recorded (context=None)";
 
-/* The file with the folder that it is in. */
+/* The file with the folder that it is in, on Windows too. */
 static const char *short_path(const char *path)
 {
-    const char *slash = strrchr(path, '/'), *at = slash;
+    const char *at = path + strlen(path);
 
-    while (at != NULL && at > path && at[-1] != '/') at--;
-    return slash == NULL ? path : at;
+    for (int slashes = 0; at > path; at--)
+        if ((at[-1] == '/' || at[-1] == '\\') && ++slashes == 2)
+            break;
+    return at;
 }
 
-/* How good a frame is as the name of a site: the program's own line, any line of Python, a function
- * of C++. */
-static int rank_of(const char *file, const char *function)
+/* How good a frame is as the name of a site. */
+enum site_rank { RANK_NONE, RANK_ALLOCATOR, RANK_FUNCTION, RANK_PYTHON, RANK_OWN };
+
+/* The innermost functions of C++ are those that record the stack, and those that allocate. */
+static enum site_rank rank_of_function(const char *function)
+{
+    static const char *const recording[] = { "torch::unwind", "CapturedTraceback",
+                                             "gather_with_cpp" };
+    static const char *const allocating[] = { "c10::", "std::", "at::detail::", "torch::cuda" };
+
+    if (function[0] == '\0' || name_has_one(function, recording, ARRAY_SIZE(recording)))
+        return RANK_NONE;
+    for (size_t i = 0; i < ARRAY_SIZE(allocating); i++)
+        if (name_begins(function, allocating[i]))
+            return RANK_ALLOCATOR;
+    return RANK_FUNCTION;
+}
+
+static enum site_rank rank_of(const char *file, const char *function)
 {
     struct frame_name name = { .file = file,
                                .file_length = strlen(file),
@@ -36,18 +55,18 @@ static int rank_of(const char *file, const char *function)
                                .function_length = strlen(function) };
 
     if (!ends_in(file, ".py"))
-        return function[0] != '\0' ? 1 : 0;
-    return frame_name_is_own(&name) ? 3 : 2;
+        return rank_of_function(function);
+    return frame_name_is_own(&name) ? RANK_OWN : RANK_PYTHON;
 }
 
 /* Describes a frame whose rank is above `least`. Returns its rank. */
-static int take_frame(const struct snapshot_reading *reading, uint32_t frame, int least,
-                      char label[SNAPSHOT_LABEL])
+static enum site_rank take_frame(const struct snapshot_reading *reading, uint32_t frame,
+                                 enum site_rank least, char label[SNAPSHOT_LABEL])
 {
     const struct pickle *pickle = &reading->pickle;
     const char *file = pickle_text(pickle, pickle_member(pickle, frame, WORD_FILENAME));
     const char *function = pickle_text(pickle, pickle_member(pickle, frame, WORD_NAME));
-    int rank = rank_of(file, function);
+    enum site_rank rank = rank_of(file, function);
 
     if (rank > least && file[0] != '\0' && file[0] != '?')
         snprintf(label, SNAPSHOT_LABEL, "%.180s:%lld %.80s", short_path(file),
@@ -61,7 +80,7 @@ static int take_frame(const struct snapshot_reading *reading, uint32_t frame, in
 bool snapshot_frame_label(const struct snapshot_reading *reading, uint32_t frame,
                           char label[SNAPSHOT_LABEL])
 {
-    return take_frame(reading, frame, 1, label) > 1;
+    return take_frame(reading, frame, RANK_FUNCTION, label) > RANK_FUNCTION;
 }
 
 /* The name of the line that frames come from: the innermost that is the program's own. */
@@ -70,11 +89,11 @@ static enum status name_site(struct snapshot_reading *reading, uint32_t frames, 
     const struct pickle *pickle = &reading->pickle;
     int64_t count = pickle_length(pickle, frames);
     char text[SNAPSHOT_LABEL];
-    int best = 0;
+    enum site_rank best = RANK_NONE;
 
     snprintf(text, sizeof text, "%s", UNKNOWN);
-    for (int64_t i = 0; i < count && i < FRAMES_MOST && best < 3; i++) {
-        int rank = take_frame(reading, pickle_item(pickle, frames, i), best, text);
+    for (int64_t i = 0; i < count && i < FRAMES_MOST && best < RANK_OWN; i++) {
+        enum site_rank rank = take_frame(reading, pickle_item(pickle, frames, i), best, text);
         best = rank > best ? rank : best;
     }
     return intern_add(reading->snapshot->names, text, strlen(text), name);

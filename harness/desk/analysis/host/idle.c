@@ -226,6 +226,8 @@ static void take_ends(struct sweep *sweep, const struct work *first, const struc
             more.free_ns[i] = 0;
         }
     add_times(&both, &more);
+    if (both.idle_ns == 0) /* a wait that nothing follows */
+        both.drained_count = 0;
     count_gap(sweep, &both, &tail);
 }
 

@@ -31,14 +31,24 @@ bool name_is_one(const char *name, const char *const *names, size_t count)
 
 bool name_is_communication(const char *name)
 {
-    static const char *const beginnings[] = { "nccl", "hccl", "rccl" };
-    static const char *const parts[] = { "ncclKernel", "ncclDevKernel", "rcclKernel",
-                                         "deep_ep::",  "multimem",      "cross_device_reduce" };
+    static const char *const beginnings[] = { "nccl", "hccl", "rccl", "hcom" };
+    static const char *const libraries[] = { "ncclKernel", "ncclDevKernel", "rcclKernel",
+                                             "deep_ep::",  "multimem",      "cross_device_",
+                                             "msccl",      "quickreduce",   "userbuffers_",
+                                             "nvshmem" };
+    /* What a kernel does, however it is spelt. */
+    static const char *const collectives[] = { "allreduce",      "all_reduce",    "AllReduce",
+                                               "reduce_scatter", "ReduceScatter", "allgather",
+                                               "all_gather",     "AllGather",     "alltoall",
+                                               "all_to_all",     "AllToAll" };
 
+    if (name_is_of_inductor(name)) /* after what it comes from */
+        return false;
     for (size_t i = 0; i < ARRAY_SIZE(beginnings); i++)
         if (name_begins(name, beginnings[i]))
             return true;
-    return name_has_one(name, parts, ARRAY_SIZE(parts));
+    return name_has_one(name, libraries, ARRAY_SIZE(libraries)) ||
+           name_has_one(name, collectives, ARRAY_SIZE(collectives));
 }
 
 bool name_is_of_inductor(const char *name)

@@ -10,9 +10,9 @@ bool name_begins(const char *name, const char *with);
 bool name_has_one(const char *name, const char *const *parts, size_t count);
 bool name_is_one(const char *name, const char *const *names, size_t count);
 
-/* A kernel that communicates between devices: NCCL, RCCL, HCCL, DeepEP, PyTorch's symmetric-memory
- * (multimem) kernels, and vLLM's and SGLang's own all-reduce. HolisticTraceAnalysis has the first
- * three (hta/common/types.py). */
+/* A kernel that communicates between devices: those of the libraries for that, and any that names
+ * a collective, as vLLM's, FlashInfer's and PyTorch's symmetric memory do. HolisticTraceAnalysis
+ * has NCCL, RCCL and HCCL (hta/common/types.py). */
 bool name_is_communication(const char *name);
 
 /* An event of the host that communicates between processes: PyTorch's "gloo:all_reduce",

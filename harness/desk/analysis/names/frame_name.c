@@ -137,11 +137,20 @@ static bool is_in(const char *word, size_t length, const char *const *list, size
     return false;
 }
 
-static bool contains(const struct frame_name *name, const char *part)
+/* Folders of packages, of Python itself, and of what compilers write; on Windows, too. */
+static bool is_in_packages(const struct frame_name *name)
 {
-    const char *found = strstr(name->file, part);
+    static const char *const folders[] = { "/site-packages/", "/dist-packages/",
+                                           "/lib/python",     "/torchinductor_",
+                                           "/triton/",        "\\site-packages\\",
+                                           "\\lib\\",         "\\torchinductor_" };
 
-    return found != NULL && found + strlen(part) <= name->file + name->file_length;
+    for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
+        const char *found = strstr(name->file, folders[i]);
+        if (found != NULL && found + strlen(folders[i]) <= name->file + name->file_length)
+            return true;
+    }
+    return false;
 }
 
 /* "<frozen os>", "<string>" and what PyTorch generates, but not what somebody typed. */
@@ -159,12 +168,10 @@ bool frame_name_is_own(const struct frame_name *name)
         return false;
     if (name->file[0] == '<')
         return is_typed(name);
-    if (contains(name, "/site-packages/") || contains(name, "/dist-packages/") ||
-        contains(name, "/lib/python") || contains(name, "/torchinductor_") ||
-        contains(name, "/triton/"))
+    if (is_in_packages(name))
         return false;
-    slash = memchr(name->file, '/', name->file_length);
-    first = slash != NULL ? (size_t)(slash - name->file) : name->file_length;
+    for (first = 0; first < name->file_length && strchr("/\\", name->file[first]) == NULL;) first++;
+    slash = first < name->file_length ? name->file + first : NULL;
     if (slash == NULL && first > 3 && memcmp(name->file + first - 3, ".py", 3) == 0)
         first -= 3;
     return !is_in(name->file, first, standard, ARRAY_SIZE(standard)) &&

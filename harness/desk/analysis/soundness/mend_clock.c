@@ -79,12 +79,14 @@ static void take_launches(struct bounds *bounds, const struct timeline *timeline
     }
 }
 
-/* Whether a call returns only when its own copy is done: cudaMemcpy and its like. */
+/* Whether a call returns only when its own copy is done: cudaMemcpy and its like, but none that
+ * enqueues (urEnqueueUSMMemcpy of Intel GPUs). */
 static bool is_blocking_copy(const char *name)
 {
     size_t length = strlen(name);
 
-    return length >= 6 && strcmp(name + length - 6, "Memcpy") == 0;
+    return length >= 6 && strcmp(name + length - 6, "Memcpy") == 0 &&
+           strstr(name, "Enqueue") == NULL;
 }
 
 enum call_sort { CALL_OTHER, CALL_WAIT, CALL_BLOCKING_COPY };

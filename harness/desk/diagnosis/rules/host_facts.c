@@ -151,7 +151,7 @@ static bool is_even_untraced(const struct facts *facts)
 
 bool facts_loading_is_uneven(const struct facts *facts)
 {
-    return idle_is_uneven(facts) && !is_even_untraced(facts) &&
+    return !facts_steps_are_guessed(facts) && idle_is_uneven(facts) && !is_even_untraced(facts) &&
            (typical_wait_ns(facts) < RULE_SHARE_LEAST * facts->step_ns || few_wait_for_most(facts));
 }
 

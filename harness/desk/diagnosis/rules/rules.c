@@ -403,6 +403,11 @@ bool facts_of_whole(const struct facts *facts)
     return !facts->has_steps && facts->steps < 2;
 }
 
+bool facts_steps_are_guessed(const struct facts *facts)
+{
+    return facts->summary->steps.anchor != NULL;
+}
+
 struct step_text step_text(const struct facts *facts)
 {
     struct step_text step;

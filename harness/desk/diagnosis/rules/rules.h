@@ -240,3 +240,7 @@ const char *facts_per(const struct facts *facts);
 bool facts_are_foreign(const struct facts *facts);
 
 bool facts_of_whole(const struct facts *facts); /* nothing marks steps */
+
+/* The steps are repetitions of work without a mark, which may be layers of one step: nothing is
+ * said of what goes on from step to step. */
+bool facts_steps_are_guessed(const struct facts *facts);

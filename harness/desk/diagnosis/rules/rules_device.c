@@ -14,10 +14,10 @@
  * Composable Kernel name the type of sums as well, so they do not tell. */
 static bool names_short_type(const char *name)
 {
-    static const char *const units[] = { "bf16",     "half",   "h884",     "s884", "1688",
-                                         "16816",    "tf32",   "tensorop", "hmma", "wmma",
-                                         "BFloat16", "h16816", "fp16",     "f16",  "e4m3",
-                                         "Float16",  "Half",   "ck::" };
+    static const char *const units[] = { "bf16",    "half", "h884",     "s884",     "1688",
+                                         "16816",   "tf32", "tensorop", "hmma",     "wmma",
+                                         "Float16", "fp16", "f16",      "bfloat16", "Half",
+                                         "fp8",     "e4m3", "e5m2",     "e2m1",     "ck::" };
 
     return name_has_one(name, units, ARRAY_SIZE(units));
 }

@@ -134,7 +134,7 @@ static void name_few_waits(struct finding *finding, const struct facts *facts)
     stats_sort(after.ns, after.count);
     for (int i = 0; i < after.count; i++) all += after.ns[i];
     while (few < after.count && most < all / 2) most += after.ns[after.count - ++few];
-    if (few * 10 <= after.count)
+    if (few > 0 && few * 10 <= after.count)
         finding_says(
             finding, "; after %d of these waits it works for %s in all, after the other %d for %s",
             few, quantity_time(most).text, after.count - few, quantity_time(all - most).text);
@@ -161,7 +161,7 @@ static bool judge_host_sync(struct finding *finding, const struct facts *facts)
 
     if (time->drained_count == 0)
         return false;
-    if (facts_of_whole(facts))
+    if (facts_of_whole(facts) || facts_steps_are_guessed(facts))
         finding->title = "The host waits for the device";
     finding->least_step_ns = facts_least_of_cores_ns(facts);
     if (facts_loading_is_uneven(facts)) /* only the work of several steps would cover a long load */
@@ -169,6 +169,8 @@ static bool judge_host_sync(struct finding *finding, const struct facts *facts)
     if (facts_waits_for_launches(facts))
         return judge_blocking_launches(finding, facts);
     for (int i = 0; i < HOST_KIND_COUNT; i++) after_ns += (double)time->drained_ns[i];
+    if (!(after_ns > 0)) /* nothing follows: the recording ends there */
+        return false;
     finding_says(
         finding,
         "the host waits until the device has no work left, %.3g time%s %s; it then works for "
@@ -417,7 +419,7 @@ static bool judge_uneven_steps(struct finding *finding, const struct facts *fact
     bool found = false;
 
     if (steps >= (alone ? THREEFOLD_STEPS : FACTS_STEPS_TO_REPEAT) &&
-        facts->summary->first_uses.times.count == 0 &&
+        facts->summary->first_uses.times.count == 0 && !facts_steps_are_guessed(facts) &&
         (alone ? measure_host_steps : measure_steps)(&figures, facts)) {
         double cv = stats_cv(figures.length, figures.count);
         finding_judges(finding, "deviation over mean", cv, UNEVEN, UNEVEN);

@@ -165,7 +165,7 @@ static bool judge_memory_growth(struct finding *finding, const struct facts *fac
     int64_t budget;
     double per_step, left;
 
-    if (device == NULL)
+    if (device == NULL || facts_steps_are_guessed(facts)) /* layers of one pass look like steps */
         return false;
     growth = growth_of(facts, device);
     if (growth.steps < 5 || growth.rises < (growth.steps - 1) * 4 / 5 ||
@@ -307,6 +307,8 @@ static bool judge_allocation_churn(struct finding *finding, const struct facts *
 
     if (!goes_on(facts, &all))
         return false;
+    if (facts_of_whole(facts) || facts_steps_are_guessed(facts))
+        finding->title = "Device memory is allocated again and again";
     if (all.releases > 0 && is_pytorch(facts))
         finding->advice =
             "PyTorch keeps memory for later already, so releases in the loop mean retries as "
