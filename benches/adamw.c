@@ -16,7 +16,7 @@
 #define MAX_NORM 1.0
 
 /* A block's parameters by the model's width w: rows * w in one direction, columns * w in the other;
- * a vector has 0 rows. As encoder.c builds them: norm, qkv, out, norm, up, down. */
+ * a vector has 0 rows. As encoder_build.c has them: norm, qkv, out, norm, up, down. */
 static const struct {
     int rows, columns;
 } shapes[] = {
@@ -125,6 +125,7 @@ static enum status adamw_check(struct bench_work *work)
         before[i] = operand_value(weights, i);
         squares += pow(operand_value(&own->gradient, i), 2);
     }
+    /* Clipping as torch.nn.utils.clip_grad_norm_() has it, with its 1e-6. */
     scale = fmin(1, MAX_NORM / (sqrt(squares) + 1e-6));
     TRY_OUT(adamw_run(work, 1));
     TRY_OUT(operand_read(weights, work));

@@ -92,6 +92,7 @@ static void counter_text(char *text, size_t size, double value, const char *unit
         snprintf(text, size, "%.3g%%", 100 * value);
         return;
     }
+    /* Three digits are printed, so what would round up to 1000 has the next prefix. */
     for (; value >= 999.5 && prefix + 1 < ARRAY_SIZE(prefixes); prefix++) value /= 1000;
     snprintf(text, size, "%.3g%s%s", value, prefixes[prefix], unit);
 }

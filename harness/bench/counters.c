@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+/* A bench that moves or computes nothing has no such rate. */
 static double rate(int64_t amount, double ns)
 {
     return amount > 0 ? (double)amount * 1e9 / ns : NAN;

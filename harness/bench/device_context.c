@@ -19,6 +19,7 @@ static void add_fact(struct json *json, cJSON *context, const char *name, const 
     json_text(json, context, name, text);
 }
 
+/* NAN and below 0 stand for what the driver did not tell. */
 static void add_amount(struct json *json, cJSON *context, const char *name, double amount)
 {
     if (isfinite(amount))

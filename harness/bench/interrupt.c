@@ -33,6 +33,7 @@ static const char *name_of(int number)
     return "";
 }
 
+/* By write(2): a handler may not use stdio (signal-safety(7)). */
 static void say(const char *text)
 {
     if (write(STDERR_FILENO, text, strlen(text)) < 0)
@@ -83,6 +84,7 @@ static bool signal_is_heeded(int number)
 
 void interrupt_catch(void)
 {
+    /* A call that the signal interrupts goes on: the program looks at the flag when it comes by. */
     struct sigaction action = { .sa_handler = handle, .sa_flags = SA_RESTART };
 
     if (ranks_count() > 1)

@@ -3,7 +3,10 @@
  * work has not been done yet.
  *
  * A kernel that is to fail is replaced by one that does fail on the device, so that the error comes
- * when a real one would: later, at a call that waits. */
+ * when a real one would: later, at a call that waits.
+ *
+ * Results are set to nothing before anything can fail, so that whoever asked for one may give it
+ * back in any case. */
 #include "harness/device/device.h"
 #include "harness/device/types/device_wait.h"
 
@@ -349,6 +352,7 @@ enum status device_launch(struct stream *stream, enum kernel kernel, enum dtype 
     else
         TRY(stream->device->driver->launch(stream, kernel, dtype, rows, arguments, size));
     TRY(launched(stream));
+    /* Behind the kernel in its stream, since it changes what the kernel wrote. */
     TRY(flip_kernel(stream, kernel, dtype, rows, arguments));
 
     return STATUS_OK;

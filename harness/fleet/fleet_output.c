@@ -38,7 +38,7 @@ static const struct fleet_figure *figure_of(const struct fleet_kind *kind,
     return &kind->figures[outlier->figure];
 }
 
-/* "17% slower", as rates and times have it. */
+/* "17% less" of a rate, "17% longer" of a time. */
 static struct cell off_cell(const struct fleet_outlier *outlier, const char *unit)
 {
     return cell("%.0f%% %s", 100 * outlier->off, figure_is_time(unit) ? "longer" : "less");
@@ -119,6 +119,7 @@ static void print_settings(const struct page *page, const struct fleet *fleet,
     rows = page_rows_open(columns, ARRAY_SIZE(columns));
     for (int i = 0; i < kind->value_count; i++) {
         const struct fleet_value *value = &kind->values[i];
+        /* The values of a setting are neighbours, the commonest first. */
         bool commonest = i == 0 || value->name != value[-1].name;
         char nodes[TEXT_SIZE] = "the others";
 
@@ -186,7 +187,7 @@ static void print_kind(const struct page *page, const struct fleet *fleet,
     print_figures(page, fleet, kind);
 }
 
-/* "(gemm_fp32 10% less; numerics_gemm fails)" of one machine. */
+/* A doubtful figure does not put a machine out, so it is no reason here. */
 void fleet_why(char *text, size_t size, const struct fleet *fleet, int node)
 {
     text[0] = '\0';

@@ -38,6 +38,7 @@ static struct machine_rank machine_rank_of(const struct own_figure *figure,
         if (other == NULL)
             continue;
         values[standing.count++] = other->value;
+        /* Equal figures share a place. */
         standing.rank += is_time ? other->value < figure->value : other->value > figure->value;
     }
     if (standing.count > 0) {

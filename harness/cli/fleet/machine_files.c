@@ -43,8 +43,10 @@ static enum status add_folder(struct machine_files *files, const char *folder, c
     enum status status = STATUS_OK;
     struct dirent **entries = NULL;
     char *inner = NULL;
+    /* In one order whatever the file system; numbers in names count as numbers. */
     int count = scandir(folder, &entries, is_shown, versionsort);
 
+    /* Below it, a folder that cannot be read is passed over. */
     if (count < 0 && depth == 0)
         FAIL_OUT(STATUS_BAD_INPUT, "the folder %s cannot be read: %s", folder, strerror(errno));
     for (int i = 0; i < count; i++) {

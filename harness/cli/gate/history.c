@@ -122,6 +122,7 @@ static enum status report(const struct history_command *command, const char *pat
     } else {
         print(&page, &history);
     }
+    /* Last, though it makes the call fail: the lines that could be read are shown before. */
     if (file.damaged > 0)
         FAIL_OUT(STATUS_BAD_INPUT, "%s has %s; the other lines were read", path, damages);
 

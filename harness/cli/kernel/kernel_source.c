@@ -1,6 +1,5 @@
 /* nvcc and ptxas run as programs of their own, with limits of time and memory, since the file may
- * be anybody's. Without ptxas a kernel runs all the same: its registers are then those of the PTX.
- */
+ * be anybody's. Without ptxas a kernel runs all the same, with the registers that the PTX names. */
 #include "harness/cli/kernel/kernel_source.h"
 
 #include "harness/base/rows.h"
@@ -30,6 +29,7 @@ enum status kernel_text_read(char **text, size_t *bytes, const char *path)
     if (file < 0)
         FAIL(STATUS_BAD_INPUT, "%s cannot be read: %s", path,
              errno == ENOTSUP ? "it is no regular file" : strerror(errno));
+    /* One byte more than is allowed shows that a file is too large; one more ends the text. */
     TRY_OUT(rows_make(text, KERNEL_SOURCE_MOST + 2));
     while (got > 0 && *bytes <= KERNEL_SOURCE_MOST) {
         got = read(file, *text + *bytes, (size_t)KERNEL_SOURCE_MOST + 1 - *bytes);

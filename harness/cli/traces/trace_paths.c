@@ -43,6 +43,7 @@ static bool is_folder(const char *path)
 
 #define PICKLE ".pickle"
 
+/* The two files of JSON that `run` and `record` write beside traces are none. */
 static int is_trace_name(const struct dirent *entry)
 {
     return entry->d_name[0] != '.' && strcmp(entry->d_name, RESULT) != 0 &&
@@ -51,7 +52,8 @@ static int is_trace_name(const struct dirent *entry)
 }
 
 /* The name by which a file is sorted: numbers count as numbers, and the variant before the fix
- * comes first. */
+ * comes first. For that "a.after.json" is sorted as "a.before.~json": '~' is behind every letter.
+ */
 static void sorted_as(char key[NAME_MAX + 8], const char *name)
 {
     static const char last[] = ".after.", first[] = ".before.";

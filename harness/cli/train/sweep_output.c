@@ -377,6 +377,7 @@ enum status sweep_print_json(const struct knob_sweep *sweep, struct device *devi
     if (knee.enough >= 0)
         JSON_ADD(&json, root, KEY("knee", knee_json(&json, sweep, &knee)));
     rows_json(&json, root, sweep);
+    /* It frees the document, so only failures before it come to what follows. */
     return json_end(&json, root);
 
 out:

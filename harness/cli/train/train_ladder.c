@@ -70,6 +70,7 @@ static void print_changes(const struct page *page, const struct rung *rung)
     char text[LADDER_KNOBS + 2 * LADDER_VALUE + 128] = "";
 
     for (int i = 0; i < rung->changes; i++) {
+        /* The three lists have as many members, which commas part. */
         size_t lengths[] = { strcspn(knob, ","), strcspn(before, ","), strcspn(after, ",") };
         text_join(text, sizeof text, ", ", "%.*s %.*s -> %.*s", (int)lengths[0], knob,
                   (int)lengths[1], before, (int)lengths[2], after);
@@ -251,6 +252,7 @@ static void write_command(char command[COMMAND], const struct flags *flags,
     const struct knob *knobs = knobs_list(&count);
 
     knobs_defaults(&defaults);
+    /* As this program was called, so that the line can be copied. */
     wrap_quote(command, COMMAND, program_invocation_name);
     text_append(command, COMMAND, " train");
     if (strcmp(flags->device, "auto") != 0)

@@ -70,6 +70,7 @@ static enum status measure_launch(struct cpu_device *device)
     double ns[RUNS];
 
     TRY_OUT(cpu_stream_create(&device->base, &stream));
+    /* The wait between runs is not timed. */
     for (int run = 0; run < RUNS; run++) {
         int64_t start_ns = clock_ns();
         for (int i = 0; i < LAUNCHES; i++) {

@@ -79,6 +79,7 @@ enum status cpu_launch(struct stream *base, enum kernel kernel, enum dtype dtype
     if (!fails) {
         item->kernel.kernel = &kernels[kernel][dtype];
         item->kernel.count = count;
+        /* A copy, as CUDA makes one: the caller's may be gone when the worker gets to it. */
         memcpy(item->kernel.arguments, arguments, size);
     }
     stream_submit(stream);

@@ -112,6 +112,8 @@ void cpu_stream_destroy(struct stream *base)
     struct cpu_device *device = (struct cpu_device *)base->device;
     struct call call = call_begin(device);
 
+    /* Its work is done before anything that the work uses goes; and no thread that waits for all
+     * streams may still find it when its queue closes. */
     cpu_capture_abandon(stream);
     queue_wait(stream->queue, queue_submitted(stream->queue));
     cpu_memory_forget_stream(device->memory, stream);

@@ -113,6 +113,7 @@ static enum status look(const struct collectives *collectives)
     enum nccl_result error = NCCL_SUCCESS;
 
     NCCL(ncclCommGetAsyncError(collectives->comm, &error));
+    /* Work that is not done yet is no error. */
     if (error != NCCL_IN_PROGRESS)
         TRY(nccl_check(collectives->nccl, error, "a collective of the ranks"));
 
@@ -210,6 +211,7 @@ void collectives_close(struct collectives *collectives)
         pthread_mutex_unlock(&collectives->lock);
         pthread_join(collectives->watch, NULL);
     }
+    /* On a device that failed, nothing that NCCL has queued will end. */
     if (collectives->comm != NULL && cudaDeviceSynchronize() != cudaSuccess)
         collectives->nccl->ncclCommAbort(collectives->comm);
     else if (collectives->comm != NULL && !destroy_in_time(collectives))

@@ -70,6 +70,8 @@ enum status cuda_graph_begin(struct stream *base)
     TRY_OUT(gemm_workspace_take(gemms_of(stream), &capture->workspace));
     cuda_capture_restore(relaxed);
     relaxed.changed = false;
+    /* Thread-local: calls of other threads, such as the loader's, are no concern of this
+     * capture. */
     CUDA_OUT(cudaStreamBeginCapture(stream->handle, cudaStreamCaptureModeThreadLocal));
     capture_begin(&capture->base, &stream->capture);
 

@@ -22,6 +22,7 @@ void capture_begin(struct capture *capture, capture_slot *slot)
     capture->thread = pthread_self();
     capture->next = captures;
     captures = capture;
+    /* Last: another thread that finds it in the slot finds it whole. */
     atomic_store(slot, capture);
 }
 

@@ -52,6 +52,8 @@ int vitals_throttled(const struct device_vitals *first, const struct device_vita
         throttled |= first->limits & throttles;
     if (second->limits >= 0)
         throttled |= second->limits & throttles;
+    /* A limit that was lifted between the two readings still shows in the counters of the time that
+     * it held. */
     if (second->power_limited_ns > first->power_limited_ns)
         throttled |= LIMIT_POWER;
     if (second->thermal_limited_ns > first->thermal_limited_ns)

@@ -118,6 +118,7 @@ static enum status set_parameters(struct encoder *encoder, const struct initial 
         const struct parameter *p = &encoder->parameters[i];
         const struct tensor *value = p->value;
         for (int64_t j = 0; j < value->elements; j++)
+            /* A uniform number in [-a, a] has the deviation a / sqrt(3). */
             values[j] = initials[i].deviation > 0
                             ? initials[i].deviation * sqrtf(3) * (2 * random_uniform(&random) - 1)
                             : initials[i].constant;

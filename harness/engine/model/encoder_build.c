@@ -9,6 +9,8 @@
 #include <math.h>
 #include <stdio.h>
 
+/* The most that a model has: the arrays are made before the first op is added, so that pointers
+ * into them stay. */
 enum { OPS_OUTSIDE = 12, OPS_A_BLOCK = 20 };
 
 /* In a block, and in it for each rank's experts. */
@@ -134,6 +136,9 @@ static struct tensor *parameter(struct builder *builder, const char *name, int64
     return value;
 }
 
+/* Variance 1 / in keeps the size of activations (LeCun et al., "Efficient BackProp", 1998). `gain`
+ * is below 1 for what is added to the residual stream, twice a block: its sum would grow with the
+ * blocks (Radford et al., "Language models are unsupervised multitask learners", 2019). */
 static struct tensor *weight(struct builder *builder, const char *name, int in, int out,
                              double gain)
 {
@@ -142,6 +147,7 @@ static struct tensor *weight(struct builder *builder, const char *name, int in, 
     return parameter(builder, name, in, out, true, initial);
 }
 
+/* It begins at 0, and does not decay: it is a shift, and not a weight that could grow. */
 static struct tensor *bias(struct builder *builder, const char *name, int width)
 {
     return parameter(builder, name, 1, width, false, (struct initial){ 0, 0 });
@@ -205,6 +211,7 @@ static struct tensor *add_front(struct builder *builder, const struct training_c
         parameter(builder, "positions", shape->tokens, width, false, embedding);
 
     if (config->data.kind == DATA_IMAGES) {
+        /* One token of a sample is the class token. */
         int patches = shape->samples * (shape->tokens - 1);
         struct tensor *cut =
             activation_sharing(builder, "patches", patches, shape->patch_width, NULL);
@@ -447,6 +454,7 @@ static void add_head(struct builder *builder, struct tensor *x, enum accuracy_mo
     struct tensor *rows = NULL;
 
     add_op(builder, "norm", op_layernorm(shape, &norm, x, true));
+    /* A row of x per sample: its first token. The next row is all tokens of a sample further. */
     add_op(builder, "classifier",
            op_linear(shape, logits, n, weight(builder, "classifier_weight", width, classes, 1),
                      samples, width, classes, shape->tokens * width));

@@ -128,6 +128,7 @@ static enum status take_part(struct training *training)
     config->loader.part = config->ranks.pipeline ? 0 : ranks_rank();
     /* In a pipeline every rank sees all samples, each with its part of the model. */
     config->model.batch /= config->loader.parts;
+    /* That knob counts ranks from 1: 0 is none of them. */
     if (config->loader.input == INPUT_CACHED && config->ranks.uncached_rank == ranks_rank() + 1)
         config->loader.input = INPUT_DECODED;
 
@@ -302,6 +303,8 @@ struct op_context training_context(const struct training *training, int micro)
         .state = optimizer_state(training->optimizer),
         .loss_ring = training_loss_ring(training),
         .loss_scale = 1 / (float)layout->samples,
+        /* Gradients add up over the micro-batches of an update and over ranks: each is scaled to be
+         * its part of the mean. */
         .gradient_scale = 1 / (float)((launch->one_update ? layout->samples : shape->samples) *
                                       training->config.loader.parts),
         .updates = launch->one_update ? 1 : launch->accumulate,
@@ -326,6 +329,8 @@ static enum status stop_timer(struct training *training, int64_t start_ns)
 
     if (timer == TIMER_NONE)
         return STATUS_OK;
+    /* A script that does not wait for the device before it looks at its watch times how fast work
+     * is queued. */
     if (timer != TIMER_QUEUED)
         TRY(stream_synchronize(training->compute));
     if (timer == TIMER_COLD && training->reported_steps == TIMER_COLD_STEPS)

@@ -124,6 +124,7 @@ static void fill_communication(double *metric, const struct training *training,
 {
     const struct launch_config *launch = &training->config.launch;
     double updates = launch->one_update ? 1 : launch->accumulate;
+    /* What is divided by NAN is NAN, so that one rank has none of these. */
     double steps = ranks_count() > 1 ? (double)window->steps : NAN;
     double phases =
         window->phase_count > 0 && ranks_count() > 1 ? (double)window->phase_count : NAN;
@@ -282,6 +283,7 @@ enum status training_window(struct training *training, int64_t steps,
     /* Before the clock starts: these copies wait for the device. */
     TRY_OUT(read_from_device(training, &before));
     TRY_OUT(device_synchronize(training->device));
+    /* All ranks begin together, or one would wait for another in its own window. */
     TRY_OUT(ranks_wait());
     training->step_events = events;
     from = read_counts(training);
@@ -294,6 +296,7 @@ enum status training_window(struct training *training, int64_t steps,
     if (fetches)
         TRY_OUT(training_fetch(training));
     TRY_OUT(periodic_finish(training));
+    /* Before the last wait for the device, which is the window's and not the loop's. */
     to = read_counts(training);
     TRY_OUT(device_synchronize(training->device));
     window->wall_ns += clock_ns() - from_ns;
@@ -305,6 +308,7 @@ enum status training_window(struct training *training, int64_t steps,
     TRY_OUT(add_parts(training, &from, &to));
     add_counts(&window->counts, &from, &to);
     TRY_OUT(read_steps(window, events, done));
+    /* Only the last of the steps timed its phases: a window that was stopped has none. */
     if (done == steps)
         TRY_OUT(read_phases(window, training));
     TRY_OUT(fill_metrics(training, window));

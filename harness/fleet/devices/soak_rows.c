@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
+/* The bounds of two rows, whose texts repeat them. */
 enum { DRIFT_PERCENT = 10, HOT_C = 85 };
 
 /* --- Readings of the GPU --- */

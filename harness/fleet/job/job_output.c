@@ -70,6 +70,8 @@ static int64_t name_missing(char *text, size_t size, const struct job *job)
     int64_t missing = 0, next = 0;
 
     text[0] = '\0';
+    /* Ranks are sorted, so one walk finds the gaps. The world's size is what a file claims: a
+     * million is the most that is believed. */
     for (int64_t rank = 0; rank < job->world_size && rank < 1 << 20; rank++) {
         if (next < job->rank_count && job->ranks[next].rank == rank) {
             next++;
@@ -91,6 +93,8 @@ struct group_kind {
     double transfer_ns, wait_ns;
 };
 
+/* Groups of one kind and one size are a row. A job has few such kinds; those beyond the room are
+ * left out. */
 static int gather_kinds(const struct job *job, struct group_kind kinds[KINDS_MOST])
 {
     int count = 0;
@@ -148,6 +152,8 @@ static int find_latest(const struct job *job, const struct job_rank *latest[LATE
 
     for (int64_t i = 0; i < job->rank_count; i++) {
         int at = count;
+        /* The few latest stay sorted: each rank is put where it belongs among them, and the last
+         * one drops out. */
         while (at > 0 && latest[at - 1]->late_ns < job->ranks[i].late_ns) at--;
         if (at == LATEST)
             continue;

@@ -28,6 +28,7 @@ static enum status read_text(struct job_racks *racks, const char *path)
     if (file < 0)
         FAIL(STATUS_IO, "--racks=%s cannot be read: %s", path,
              errno == ENOTSUP ? "it is no regular file" : strerror(errno));
+    /* All zero, so a zero byte ends the text that is read. */
     TRY_OUT(rows_make(&racks->text, FILE_MOST + 1));
     while (got > 0 && bytes < FILE_MOST) {
         got = read(file, racks->text + bytes, FILE_MOST - bytes);
@@ -57,6 +58,7 @@ static enum status take_node(struct job_racks *racks, char *line)
     if (rack == NULL || strtok_r(NULL, SPACES, &rest) != NULL)
         FAIL(STATUS_BAD_INPUT, "each line has a node and its rack, as in: node17 rack3");
     TRY(rows_grow(&racks->rows, racks->count + 1, &racks->room));
+    /* Both point into the text, which lives as long as the rows. */
     racks->rows[racks->count++] = (struct rack_row){ node, rack };
 
     return STATUS_OK;
@@ -141,6 +143,7 @@ static const char *rack_of(struct arena *arena, const struct job_racks *racks, c
     }
     if (regexec(&racks->pattern, node, 2, matches, 0) != 0)
         return NULL;
+    /* The first pair of parentheses, if there is one. */
     which = matches[1].rm_so >= 0 ? 1 : 0;
     length = (size_t)(matches[which].rm_eo - matches[which].rm_so);
     name = arena_alloc(arena, (int64_t)length + 1, 1);

@@ -18,6 +18,7 @@ struct adding {
     int64_t world;
 };
 
+/* Called through arena_run(), which turns a lack of memory into a status. */
 static void add_rank(struct arena *arena, void *context)
 {
     const struct adding *adding = context;
@@ -65,6 +66,7 @@ enum status job_read(struct job_ranks *ranks, const char *path)
     size_t count;
 
     TRY_OUT(inflate_window_open(&window, path));
+    /* Room for a line that is not over yet, and for the next window. */
     TRY_OUT(rows_make(&text, DIGEST_LINE_MOST + WINDOW + 1));
     do {
         TRY_OUT(inflate_window_read(window, text + length, WINDOW, &count));
@@ -80,6 +82,7 @@ enum status job_read(struct job_ranks *ranks, const char *path)
     } while (count > 0);
     if (inflate_window_damage(window) != NULL)
         FAIL_OUT(STATUS_BAD_INPUT, "it is damaged: %s", inflate_window_damage(window));
+    /* Every line ends with a newline, so one that does not was cut. */
     if (length > 0 || ranks->count == before)
         FAIL_OUT(STATUS_BAD_INPUT, "it has no whole digest: it is cut, or none");
 

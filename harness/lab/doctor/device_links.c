@@ -29,6 +29,7 @@ struct way_memory {
     void *own, *returned, *there;
 };
 
+/* The fastest try counts: whatever else uses the link or the host only adds time. */
 static enum status fastest(double *ns, struct stream *stream, int peer,
                            const struct way_memory *memory, size_t bytes, int tries)
 {
@@ -129,6 +130,7 @@ enum status device_links_measure(struct device_links *links, struct device *devi
     TRY_OUT(rows_make(&links->ways, (int64_t)devices * devices));
     TRY_OUT(rows_make(&memory.host, LARGE_BYTES));
     TRY_OUT(rows_make(&memory.back, LARGE_BYTES));
+    /* Random bytes, among which one that is lost or moved does not look right. */
     struct random random = random_seed(1, 0);
     uint64_t bits;
     for (size_t i = 0; i < LARGE_BYTES; i += sizeof bits) {
@@ -292,6 +294,7 @@ static void check_figure(struct checks *checks, const struct device_links *links
         return;
     }
     print_figure(text, figure, figure->speed(worst));
+    /* The bound is the speed at which this way would be just fast enough. */
     checks_number(checks, value_of(figure, figure->speed(worst)),
                   value_of(figure, figure->speed(worst) * figure->least_share / least),
                   figure->unit);
@@ -354,6 +357,8 @@ static void print_table(const struct page *page, const struct device_links *link
             if (to == from)
                 snprintf(cells[to + 1], sizeof cells[to + 1], "-");
             else
+                /* A device has no way to itself, so the ways to later ones are one place
+                 * earlier. */
                 print_figure(cells[to + 1], figure, figure->speed(&ways[to - (to > from)]));
         page_rows_add(rows, texts, NULL);
     }

@@ -284,6 +284,8 @@ static void check_others(struct checks *checks, const struct device_health *heal
             "a part of a GPU shares its link and power with the other parts: compare it only with "
             "the same part",
             "%s", health->mig == 1 ? "divided" : "whole");
+    /* The Multi-Process Service runs kernels of several processes at the same time; its clients
+     * find it by the variable that `mps` is the value of. */
     checks_add(checks, "gpu_mps", mps != NULL && mps[0] != '\0' ? CHECK_LOW : CHECK_OK, "off",
                "kernels of other programs may run between these: stop it (echo quit | "
                "nvidia-cuda-mps-control)",

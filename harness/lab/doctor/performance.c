@@ -1,5 +1,8 @@
 /* A capability is a bench and a bound that other facts give. A figure that is too low while others
- * use the cores is measured once more, and is then no fault of the machine. */
+ * use the cores is measured once more, and is then no fault of the machine.
+ *
+ * Bounds are shares of what a specification or another measurement allows. They tell a machine that
+ * is broken from one that works: one that keeps them may still be tuned. */
 #include "harness/lab/doctor/performance.h"
 
 #include "benches/benches.h"
@@ -80,6 +83,7 @@ static double fp16_bound(const struct bound_facts *facts)
     return sixteen_bound(facts, DTYPE_F16);
 }
 
+/* Products in tf32 take twice the time of those in bf16 (gpu_matrix_flops()). */
 static double tf32_bound(const struct bound_facts *facts)
 {
     return 0.5 * sixteen_bound(facts, DTYPE_BF16);

@@ -1,5 +1,6 @@
-/* As text: knob, before, after, metric, direction, check of the losses, then the settings of
- * both. */
+/* As text: knob, before, after, metric, direction, check of the losses, then the settings of both.
+ * The settings come last because only they have blanks in them: what is left of the text is theirs,
+ * however long. */
 #include "harness/lab/experiment/own_scenario.h"
 
 #include "harness/base/figures/statistics.h"
@@ -22,6 +23,7 @@ enum status own_scenario_make(struct own_scenario *own, const char *name, const 
     snprintf(own->after, sizeof own->after, "%s", change->after);
     own->scenario.name = name;
     own->scenario.is_own = true;
+    /* Empty, not NULL: no list tells of it, but result files state the title of any scenario. */
     own->scenario.title = own->scenario.symptom = own->scenario.cause = own->scenario.fix = "";
     own->scenario.base = own->base;
     own->scenario.knob = own->knob;
@@ -71,6 +73,7 @@ enum status own_scenario_parse(struct own_scenario *own, const char *name, const
     struct own_change change = { knob, before, after, METRIC_STEP_TIME, SHRINKS, LOSS_IDENTICAL };
     int base = 0;
 
+    /* sscanf() takes widths only as digits in the format. */
     _Static_assert(OWN_KNOBS == 384 && OWN_VALUES == 256, "the format below has their widths");
     if (sscanf(text, "%383s %255s %255s %63s %15s %31s %n", knob, before, after, metric, direction,
                loss, &base) != 6 ||

@@ -84,6 +84,7 @@ static void record_members(struct members *members, void *object)
     struct record *record = object;
     int type = (int)record->type;
 
+    /* First, since the list of the other members depends on it. */
     member_word(members, "type", &type, type_names, RECORD_TYPE_COUNT);
     if (members->reading)
         record->type = (enum record_type)type;
@@ -128,6 +129,8 @@ bool record_parse(struct record *record, const char *line)
     bool is_whole;
 
     memset(record, 0, sizeof *record);
+    /* Members that a list reads may be there and still mean nothing: a device without a kind, a
+     * window or a trace of no length. */
     is_whole = members_read(object, NULL, record_members, record) &&
                (record->type != RECORD_SCENARIO || record->device.kind[0] != '\0') &&
                (record->type != RECORD_WINDOW || record->window_seconds > 0) &&

@@ -124,6 +124,7 @@ void repetition_members(struct members *members, void *object)
     series_member(members, "losses", values, LOSS_STEPS, LOSS_DIGITS);
     for (int i = 0; i < LOSS_STEPS && members->reading; i++)
         repetition->losses[i] = (float)values[i];
+    /* The file has as many steps as there were, so reading looks for their number first. */
     const char *name = "step_ns";
     int count;
     if (members->reading) {

@@ -2,10 +2,12 @@
  *
  * Each expectation is judged by the interval of its paired factors, never by the median alone. It
  * is met when the whole interval is within its bounds, not met when the whole interval is outside
- * of one, and undecided otherwise. The scenario is then failed          when the variants do not
- * compute the same thing, not reproduced  when an expectation is not met, undecided       when one
- * is undecided, skipped         when nothing but costs is expected of this device, and reproduced
- * otherwise.
+ * of one, and undecided otherwise. The scenario is then
+ *   failed          when the variants do not compute the same thing,
+ *   not reproduced  when an expectation is not met,
+ *   undecided       when one is undecided,
+ *   skipped         when nothing but costs is expected of this device, and
+ *   reproduced      otherwise.
  *
  * In A/A both sides have the same settings. There are no expectations then, the losses must be
  * identical whatever the scenario allows, and the interval of the step time decides alone:

@@ -27,6 +27,8 @@ void quiz_fill(struct quiz_set *set, enum quiz_question question, struct random 
     for (uint32_t i = 0; i < NOTHING; i++) order[i] = i;
     random_shuffle(random, order, NOTHING);
     for (uint32_t i = 0; i < NOTHING; i++) {
+        /* Without a right answer the first of the pool, the set's own, is among the choices in any
+         * case. */
         bool own = i == 0 && right == NULL;
         uint32_t which = own ? 0 : random_below(random, pool->count);
         if (i == 0 && right != NULL) {

@@ -47,6 +47,7 @@ static enum status save_added(struct result_file *file, const char *name)
 {
     enum status status;
 
+    /* A date: the folder holds results of an earlier run. */
     if (file->folder.date[0] != '\0' && cJSON_GetArraySize(file->benchmarks) == 0)
         return STATUS_OK;
     status = save(file, false);

@@ -24,6 +24,7 @@ static cJSON *interval_json(struct json *json, const struct effect *effect)
 /* The headline: step_time in us, its factor and the factor's interval. */
 static void add_headline(struct json *json, cJSON *object, const struct scenario_result *result)
 {
+    /* Without a pair there is no effect: NAN becomes null. */
     struct effect none = { NAN, NAN, NAN, NAN, NAN, NAN };
     const struct effect *effect = result->pairs > 0 ? &result->step_time : &none;
     JSON_ADD(json, object, KEY("effect", effect->factor),
@@ -68,6 +69,7 @@ static void add_traces(struct json *json, cJSON *object, const struct scenario_r
 
     const char *folder = result->protocol.traces, *slash;
 
+    /* The folder of the traces is in that of the result file, so its own name leads there. */
     slash = folder != NULL ? strrchr(folder, '/') : NULL;
     for (int v = 0; v < VARIANT_COUNT; v++) {
         const struct tracing *of_variant = &result->tracing[v];
@@ -154,5 +156,6 @@ void result_scenario_add(struct json *json, cJSON *array, const struct scenario_
     result_findings_add(json, object, result);
     JSON_ADD(json, object, KEY("other_programs_cores", result->cpu_loss.others),
              KEY("stolen_cores", result->cpu_loss.stolen), KEY("seconds", result->seconds));
+    /* Last, as they are by far the longest. */
     add_samples(json, object, result);
 }

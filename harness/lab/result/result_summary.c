@@ -1,4 +1,5 @@
-/* Each row is a metric's medians on both sides and its change, each as a short text. */
+/* A result in few words, for tables and for sentences below them. Each row is a metric's medians on
+ * both sides and its change, each as a short text; each note is a sentence, or nothing. */
 #include "harness/lab/result/result_summary.h"
 
 #include "harness/base/words/text.h"

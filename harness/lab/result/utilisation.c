@@ -60,6 +60,8 @@ struct utilisation utilisation_of(const struct scenario_result *result, enum var
     const struct utilisation other =
         utilisation_alone(result, variant == VARIANT_BEFORE ? VARIANT_AFTER : VARIANT_BEFORE);
 
+    /* Variants that compute in the same precision are held against the same peak; one that was
+     * measured too low is wrong for both. */
     if (other.over_peak > utilisation.over_peak &&
         other.ceilings.flops_per_second == utilisation.ceilings.flops_per_second) {
         utilisation.mfu = NAN;
@@ -114,6 +116,8 @@ cJSON *utilisation_json(struct json *json, const struct utilisation *utilisation
                     KEY("copy_bytes_per_second", known(ceilings->bytes_per_second)));
 }
 
+/* Small shares get a digit behind the point, or all below 1% would read alike. The limit keeps the
+ * text within its bytes. */
 static void print_share(char text[8], double share)
 {
     if (isfinite(share))

@@ -1,17 +1,20 @@
 /* How well the steps of a variant use their device: shares, which say how far from its best they
  * are.
  *
- * busy_share       the part of a step in which the device works, whatever at: the union of kernels,
- * copies and memsets in the recorded trace, over its steps (timeline.h). A tracer makes the host
- * slower, so it is a little less than without. mfu              model FLOPs utilisation (Chowdhery
- * et al., "PaLM", 2022, appendix B): the flops of forward and backward that the model asks for,
- * each once, per second of the whole step, over the peak. Recomputation does not count, and padding
- * does. The peak is not the vendor's: it is what the fastest square product of the variant's
- * precision reaches here (benches/gemm.c). A step cannot be faster than that: an mfu above 1 says
- * that the device was slower when the peak was measured. So is an mfu by the same peak, and neither
- * is stated. bandwidth_share  the bytes that forward and backward must read and write
- * (op_bytes_per_step), per second of the two, over those of a copy within the device, which are
- * read and written too (benches/bw_copy.c). Above 1 where tensors stay in a cache.
+ * - busy_share: the part of a step in which the device works, whatever at: the union of kernels,
+ *   copies and memsets in the recorded trace, over its steps (timeline.h). A tracer makes the host
+ *   slower, so it is a little less than without.
+ *
+ * - mfu: model FLOPs utilisation (Chowdhery et al., "PaLM", 2022, appendix B): the flops of forward
+ *   and backward that the model asks for, each once, per second of the whole step, over the peak.
+ *   Recomputation does not count, and padding does. The peak is not the vendor's: it is what the
+ *   fastest square product of the variant's precision reaches here (benches/gemm.c). A step cannot
+ *   be faster than that: an mfu above 1 says that the device was slower when the peak was measured.
+ *   Then every mfu by the same peak is wrong, and none is stated.
+ *
+ * - bandwidth_share: the bytes that forward and backward must read and write (op_bytes_per_step),
+ *   per second of the two, over those of a copy within the device, which are read and written too
+ *   (benches/bw_copy.c). Above 1 where tensors stay in a cache.
  *
  * A child measures both ceilings on the idle device (measured_roofs.h). */
 #pragma once

@@ -1,4 +1,6 @@
-/* Shares are formed within rounds; then medians and intervals of shares decide. */
+/* Shares are formed within rounds; then medians and intervals of shares decide. Values are gone
+ * through twice: once for the cheapest that is enough, and once more for whether the noise lets
+ * another one be it. */
 #include "harness/lab/search/knee.h"
 
 #include <math.h>
@@ -49,6 +51,7 @@ struct knee knee_find(const struct knee_value *values, int count)
 
     for (int i = 0; knee.best >= 0 && i < count; i++) {
         struct share share = share_of(&values[i], &values[knee.best]);
+        /* A share that is NAN is not enough either. */
         if (!(share.median >= BOUND) ||
             (knee.enough >= 0 && values[i].cost >= values[knee.enough].cost))
             continue;
@@ -65,6 +68,8 @@ struct knee knee_find(const struct knee_value *values, int count)
             double high;
             if (i == knee.best || i == knee.enough || values[i].rounds == 0)
                 continue;
+            /* The knee is in doubt if a cheaper value may be enough too, or if a dearer one may be
+             * so much better than the best that the best would not be enough beside it. */
             high = share_of(&values[i], &values[knee.best]).interval.high;
             knee.is_clear = knee.is_clear && (is_cheaper ? high < BOUND : high * BOUND <= 1);
             knee.is_best = knee.is_best && high < 1;

@@ -17,7 +17,8 @@
  * quarter of the ladder's if that is more: one that takes longer is left out. */
 static const double SECONDS_LEAST = 10, SECONDS_MOST = 30;
 
-/* Times as long are the windows of the block, whose gain is the smallest. */
+/* The windows of the block are so many times as long as those of a rung: its gain is the smallest,
+ * and so the hardest to tell from noise. */
 static const double BLOCK_WINDOWS = 2;
 
 enum status ladder_children_open(struct ladder_children *children)
@@ -55,6 +56,7 @@ static enum status diagnose_now(void *context, const struct scenario *now,
     if (!made->made)
         FAIL_OUT(STATUS_INTERNAL, "the trace could not be judged: %s", made->reason);
     *findings = made->findings;
+    /* The caller has them now, and releases them. */
     memset(&made->findings, 0, sizeof made->findings);
     *step_time_us = result->tracing[VARIANT_BEFORE].step_time_us;
 

@@ -82,6 +82,7 @@ enum status sweep_check_acts(const struct knob_sweep *sweep, const struct traini
         bool acts = false;
         for (int i = 0; i < sweep->row_count && !acts; i++) {
             struct training_config row = *config;
+            /* A row that is refused is let through: measuring it will say why. */
             acts = set_row(&row, sweep, &sweep->rows[i], device) != STATUS_OK ||
                    knob_acts(&row, sweep->axes[k].knob, why);
             if (first[0] == '\0')

@@ -137,6 +137,8 @@ struct op op_scores(const struct model_shape *shape, struct tensor *scores, stru
     return op;
 }
 
+/* Of the products of vectors of this width, whose deviation would grow with its root (Vaswani et
+ * al., "Attention is all you need", 2017, 3.2.1). */
 float attention_scale(const struct model_shape *shape)
 {
     return 1 / sqrtf((float)shape->head_width);
@@ -164,6 +166,8 @@ static enum status softmax_backward_pass(const struct op *op, const struct op_co
                   .width = shape->scores_width, .heads = shape->heads, .tokens = shape->tokens);
 }
 
+/* In place: backward needs only what the softmax gave, so the scores themselves need not be
+ * kept. */
 struct op op_softmax(const struct model_shape *shape, struct tensor *scores)
 {
     struct op op = { .shape = shape };

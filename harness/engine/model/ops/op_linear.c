@@ -8,6 +8,7 @@ void column_sums_choose(struct model_shape *shape, const struct device_propertie
     enum { LANES = 32, LOAD_BYTES = 16 };
 
     shape->column_chunk = device->is_gpu ? 32 : 64;
+    /* A warp reads a row at once: each lane the 16 bytes that are the largest load of a thread. */
     shape->column_bytes = device->is_gpu ? LANES * LOAD_BYTES : 0;
 }
 

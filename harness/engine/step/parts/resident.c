@@ -21,6 +21,7 @@ struct resident {
 
 int resident_count(const struct batch_layout *layout, int64_t batches_per_epoch)
 {
+    /* Pixels of four bytes count as those of one, so that both keep the same batches. */
     size_t bytes = layout->bytes / (layout->wide_pixels ? sizeof(float) : 1);
     int64_t fit = RESIDENT_BYTES / ((int64_t)bytes * ranks_count());
     int64_t most = fit < RESIDENT_BATCHES ? fit : RESIDENT_BATCHES;

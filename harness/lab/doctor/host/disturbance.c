@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+/* The most that is OK; the texts of the rows repeat these numbers. */
 enum { STOLEN_PERCENT = 1, OTHERS_PERCENT = 10, WAITS_PERCENT = 10 };
 
 bool disturbance_matters(const struct cpu_loss *loss)

@@ -1,4 +1,5 @@
-/* The host's memory. */
+/* Checks of the host's memory: how much this process may still take, whether some was swapped out,
+ * and whether large tensors get large pages. */
 #include "harness/base/facts/control_groups.h"
 #include "harness/base/facts/system_file.h"
 #include "harness/base/figures/quantity.h"
@@ -48,6 +49,7 @@ static void check_available(struct checks *checks, const char *root)
     int64_t available = lesser(meminfo(root, "MemAvailable"), control_groups_memory(root));
     char text[QUANTITY_SIZE];
 
+    /* The least of three: the machine, the control group and the process each have a limit. */
     available = lesser(available, address_space_left(root));
     if (available < 0) {
         checks_unknown(checks, "memory", "", "there is no /proc/meminfo");
@@ -94,6 +96,7 @@ static void check_huge_pages(struct checks *checks, const char *root)
                        "this kernel has no transparent huge pages");
         return;
     }
+    /* The word in force is in brackets: "always [madvise] never". */
     *to = '\0';
     checks_add(checks, "huge_pages", strcmp(from + 1, "never") == 0 ? CHECK_LOW : CHECK_OK,
                "always or madvise",

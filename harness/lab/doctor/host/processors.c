@@ -1,4 +1,6 @@
-/* Processors: how many, how fast, whose. */
+/* Checks of the processors that this process may use: how many cores they are, whether their clock
+ * is steady, and who else has a say in them: a control group, a virtual machine's host, other
+ * programs. */
 #include "harness/base/facts/control_groups.h"
 #include "harness/base/facts/system_file.h"
 #include "harness/lab/doctor/host/cpu_list.h"
@@ -28,6 +30,8 @@ static void check_smt(struct checks *checks, const char *root, const cpu_set_t *
         snprintf(path, sizeof path, CPU "cpu%d/topology/thread_siblings_list", i);
         if (!system_file_line(root, path, line, sizeof line) || !cpu_list_parse(line, &siblings))
             continue;
+        /* A core counts at the first of its processors; at the others a sibling was counted
+         * before. */
         known++;
         CPU_AND(&siblings, &siblings, &counted);
         cores += CPU_COUNT(&siblings) == 0;
@@ -44,6 +48,8 @@ static void check_smt(struct checks *checks, const char *root, const cpu_set_t *
         "%d processors on %d cores", known, cores);
 }
 
+/* Only "performance" asks for the highest frequency at any load (Linux, "CPU Performance
+ * Scaling"). */
 static void check_governor(struct checks *checks, const char *root, const cpu_set_t *allowed)
 {
     char path[96], governor[64], worst[64] = "";
@@ -78,6 +84,7 @@ static void check_turbo(struct checks *checks, const char *root)
     char line[16];
     bool on;
 
+    /* The two drivers state opposites: one that turbo is off, the other that it is on. */
     if (system_file_line(root, CPU "intel_pstate/no_turbo", line, sizeof line))
         on = atoi(line) == 0;
     else if (system_file_line(root, CPU "cpufreq/boost", line, sizeof line))
@@ -150,6 +157,8 @@ static void check_numa(struct checks *checks, const char *root, const cpu_set_t 
                "cores of %d of %d nodes", used, all);
 }
 
+/* Guests see it in a flag of the processor, which only hypervisors set (CPUID leaf 1, bit 31 of
+ * ECX). A container shares its host's kernel: it is named, and no reason for doubt. */
 static void check_virtualisation(struct checks *checks, const char *root)
 {
     char flags[8192], vendor[64], product[64];
@@ -200,6 +209,8 @@ static void check_clock_source(struct checks *checks, const char *root)
         "%s", name);
 }
 
+/* The first number: how many threads ran, wanted to run or waited for a disk, on average over about
+ * a minute (proc(5)). */
 static void check_load(struct checks *checks, const char *root, const struct machine *machine)
 {
     char line[96];

@@ -18,6 +18,7 @@ static void add_option(struct arguments *arguments, const char *option, const ch
     add_word(arguments, value);
 }
 
+/* 0 is left out: the child takes its default. */
 static void add_number(struct arguments *arguments, const char *option, double value)
 {
     char *text = arguments->texts[arguments->count];
@@ -46,7 +47,8 @@ static void begin(struct arguments *arguments, const struct scenario *scenario)
     }
 }
 
-/* And the descriptor for the records. */
+/* The fields that are set, then two that every child gets: the seed, of which 0 is a value like any
+ * other, and the descriptor for the records. */
 static void add_protocol(struct arguments *arguments, const struct protocol *protocol)
 {
 #define ADD_TEXT(name, option)                                                                     \

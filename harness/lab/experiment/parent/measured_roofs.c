@@ -51,12 +51,14 @@ static enum status measure_once(struct roofs *roofs, int peak,
     device_name_print(name, sizeof name, device);
     snprintf(device_flag, sizeof device_flag, "--device=%s", name);
     snprintf(type_flag, sizeof type_flag, "--ceilings=%s", roof_peak_name(peak));
+    /* This very program, even if its file was replaced since it was started. */
     TRY_OUT(side_program_start(&child, "/proc/self/exe", arguments, &limits));
     side_programs_wait(&child, 1, stop);
     if (stop != NULL && *stop != 0)
         FAIL_OUT(STATUS_INTERRUPTED, "interrupted while the device's limits were measured");
     if (!side_program_exited(&child, 0)) {
         side_program_ending(why, sizeof why, &child);
+        /* Only the first line of what it said goes into the sentence. */
         child.said[strcspn(child.said, "\n")] = '\0';
         FAIL_OUT(child.timed_out ? STATUS_TIMEOUT : STATUS_CHILD, "%s; %.300s", why,
                  child.said[0] != '\0' ? child.said : "it said nothing");

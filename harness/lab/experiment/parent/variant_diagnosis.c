@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The findings of all ranks are those of the run. */
+/* The traces of several ranks are judged together: then the findings are those of the whole run,
+ * else those of the one trace. */
 static enum status diagnose_variant(struct variant_diagnosis *to, const char *folder,
                                     const struct tracing *tracing)
 {

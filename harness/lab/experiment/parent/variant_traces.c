@@ -76,6 +76,8 @@ enum status variant_trace_make(struct scenario_result *result, enum variant vari
         FAIL(STATUS_BAD_USAGE, "the path %.60s... is too long; choose a shorter one",
              protocol->traces);
     order.jpeg_pixels = result->balance.jpeg_pixels;
+    /* A quick run takes the step time from the windows that were timed before; else the child times
+     * steps without a tracer itself, so that both times of the overhead come from one process. */
     arguments_trace(&arguments, result->scenario, &order, variant, path,
                     protocol->quick ? step_time_us : 0);
     TRY(process_run(&child, &report));
