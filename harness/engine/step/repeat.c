@@ -38,6 +38,7 @@ enum status repeat_open(struct repeat **opened, struct training *training, int s
     repeat->state = memory;
     TRY_OUT(state_keep(training, repeat->state));
     TRY_OUT(tensor_sums_open(&repeat->sums, training->compute));
+    /* One to count the sums, one to be the reference (tensor_sums.h). */
     for (int i = 0; i < 2; i++) TRY_OUT(repeat_run(repeat, &none));
     *opened = repeat;
     repeat = NULL;
