@@ -35,7 +35,7 @@ static enum status run_enqueue(struct bench_work *work, int64_t iterations)
     return STATUS_OK;
 }
 
-/* The value of a number that the device writes meanwhile. */
+/* The value of a number that the device writes meanwhile. Volatile: read anew each time. */
 static float look(const float *number)
 {
     return *(const volatile float *)number;
@@ -50,6 +50,7 @@ static enum status run_start(struct bench_work *work, int64_t iterations)
         int64_t begin;
         float value;
         own->starts = own->starts < STARTS_MOST ? own->starts + 1 : 1;
+        /* Another number each time, so that an old result is not taken for the new one. */
         value = (float)own->starts;
         begin = clock_ns();
         TRY(LAUNCH(work->stream, DTYPE_F32, fill, ROW_MULTIPLE, .y = own->seen, .value = value));

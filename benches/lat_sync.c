@@ -100,6 +100,7 @@ static enum status sync_set_up(struct bench_work *work)
         TRY(tiny_kernel_launch(&own->kernel, work));
         TRY(event_record(own->event, work->stream));
         TRY(ways[work->bench->variant].wait(work));
+        /* The event lies behind the kernel, so it is reached if the wait has done its work. */
         if (event_query(own->event) != STATUS_OK)
             FAIL(STATUS_INTERNAL, "%s returned before the work was done", work->bench->name);
     }

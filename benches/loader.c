@@ -101,6 +101,7 @@ static enum status loader_set_up(struct bench_work *work)
     const struct batch_memory memory = { alloc_batch, free_batch, work->device };
 
     TRY(dataset_open(&own->dataset, &data));
+    /* Two batches to spare, as in a training (engine/step/training.c). */
     TRY(loader_open(&own->loader, own->dataset, &config, BATCH,
                     config.workers * config.prefetch + 2, &memory));
     TRY(loader_check(own));

@@ -18,6 +18,7 @@ static enum status check_peer(const struct device *device, int peer)
 
     if (properties->peers == 0 || device->driver->peer_copy == NULL)
         FAIL(STATUS_UNSUPPORTED, "there is no other device beside %s", properties->name);
+    /* Devices are numbered from 0 on, this one among them: so there is one more than peers. */
     if (peer < 0 || peer > properties->peers || peer == properties->index)
         FAIL(STATUS_BAD_USAGE, "device %d is no peer of device %d of %d", peer, properties->index,
              properties->peers + 1);

@@ -173,6 +173,8 @@ static enum status run_compare(void *context, int *exit_code)
                                           .only_changed = compare->only_changed,
                                           .all_rows = compare->all_rows };
 
+    /* The three uses part here, before files are read: each has rules of its own for how many it
+     * takes. */
     if (compare->plan)
         return plan_files(compare);
     TRY_OUT(split_sides(compare));

@@ -165,6 +165,7 @@ void lesson_invocation(const struct page *page, const char *heading, const char 
 static void print_train(const struct page *page, const struct scenario *scenario, const char *value)
 {
     char line[LINE_SIZE];
+    /* The base is text, "name=value name=value", as scenarios have it. */
     const char *setting = scenario->base + strspn(scenario->base, " ");
 
     snprintf(line, sizeof line, "%s train", program_name(page));

@@ -63,7 +63,8 @@ void quiz_answer_right(char *text, size_t size, const struct quiz_set *set,
         snprintf(text, size, "%c", 'a' + set->right[question]);
 }
 
-/* After the fix the factor is 1, for which there is no measured interval. */
+/* After the fix the factor is 1, for which there is no measured interval. Inside the measured
+ * interval every factor is right, however wide that is. */
 static double points_of_factor(const struct quiz_set *set, double factor)
 {
     double off = fabs(factor / quiz_factor(set) - 1);
@@ -72,7 +73,7 @@ static double points_of_factor(const struct quiz_set *set, double factor)
     return inside || off <= QUIZ_RIGHT_WITHIN ? 1 : off <= QUIZ_HALF_WITHIN ? 0.5 : 0;
 }
 
-/* The same for a kernel. */
+/* Why the right answer about a kernel is right: counts say so, which are exact. */
 static void explain_kernel(char *text, size_t size, const struct quiz_set *set,
                            enum quiz_question question, const char *right)
 {
@@ -92,7 +93,7 @@ static void explain_kernel(char *text, size_t size, const struct quiz_set *set,
                  set->choices[question][set->right[question]]);
 }
 
-/* Why the right answer is right. */
+/* Why the right answer is right: by what was measured, or by what the trace shows. */
 static void explain(char *text, size_t size, const struct quiz_set *set,
                     enum quiz_question question)
 {

@@ -105,6 +105,8 @@ static enum status write_digests(const struct digest_command *command,
     char host[256] = "";
     struct making making = { .diagnosis = diagnosis, .command = command, .node = command->node };
 
+    /* Traces are usually digested where they were made, so without --node they are of this
+     * machine. */
     gethostname(host, sizeof host - 1);
     if (making.node == NULL)
         making.node = host;

@@ -29,6 +29,8 @@ void train_print_start(const struct page *page, const struct train_report *repor
 
     page_title(page, device->name);
     page_paragraph(page, INK_PLAIN, "%s, %s", device->isa, device->gemm_library);
+    /* All settings, as they were resolved; then those that were given and change nothing beside the
+     * others. */
     page_paragraph(page, INK_DIM, "%s", report->settings);
     for (int at = 0; knobs_next_idle(&report->given, report->config, &at, why);)
         page_paragraph(page, INK_DOUBTFUL, "%s.", why);
@@ -136,6 +138,7 @@ static void print_summary(const struct page *page, const struct measurement *mea
                   measurement_steps_per_second(measurement), metric[METRIC_SAMPLES_PER_SECOND],
                   (long long)measurement->steps, quantity_time(measurement->seconds * 1e9).text);
     quantity_print(one, measurement->step_p50, "us");
+    /* A single step has no spread. */
     if (isfinite(metric[METRIC_STEP_VARIATION]))
         print_figures(page, "step time", "%s mean, p50 %s, p95 %s, variation %.0f%%",
                       text_of(two, measurement, METRIC_STEP_TIME), one,
@@ -168,6 +171,7 @@ static void print_summary(const struct page *page, const struct measurement *mea
                   text_of(one, measurement, METRIC_MEMORY_PEAK),
                   text_of(two, measurement, METRIC_ACTIVATION_PEAK),
                   text_of(three, measurement, METRIC_MEMORY_RESERVED));
+    /* It is measured behind the last step, which an interrupted training does not come to. */
     if (!measurement->interrupted)
         print_figures(page, "accuracy", "%.1f%% of held-out samples, after %lld steps",
                       measurement->accuracy * 100, (long long)measurement->steps_trained);
@@ -231,6 +235,7 @@ void train_json(struct json *json, cJSON *object, const struct measurement *meas
         KEY("steps_trained", measurement->steps_trained));
 }
 
+/* By the names of the figures; what is a mere number has no unit. */
 static void units_json(struct json *json, cJSON *units)
 {
     JSON_ADD(json, units, KEY("seconds", "s"), KEY("steps_per_second", "/s"),

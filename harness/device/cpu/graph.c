@@ -78,6 +78,7 @@ enum status cpu_capture_claim(struct cpu_stream *stream, struct item **item)
     TRY(capture_allows(&stream->capture, stream->id));
     if (graph->base.nodes == graph->room) {
         int room = graph->room * 2 + 64;
+        /* Not realloc(), which would forget the alignment. */
         struct item *items = aligned_alloc(_Alignof(struct item), (size_t)room * sizeof *items);
         if (items == NULL) {
             atomic_store(&graph->capture.invalid, true);
@@ -128,6 +129,7 @@ out:
     if (status != STATUS_OK && graph != NULL)
         release(graph);
     if (status == STATUS_OK) {
+        /* In CUDA a capture gives a graph that is then instantiated: a trace shows both calls. */
         struct call instantiate = call_begin(device);
         call_end(device, &instantiate, "cudaGraphInstantiate");
     }
@@ -161,6 +163,7 @@ enum status cpu_graph_launch(struct stream *base, struct graph *graph_base)
 
     TRY_OUT(capture_forbids(&stream->capture, "launching a graph on the stream"));
     TRY_OUT(stream_claim(stream, &item));
+    /* Before the worker may see the item, as it gives the reference back. */
     atomic_fetch_add(&graph->references, 1);
     item->work = &graph_work;
     item->correlation = call.correlation;

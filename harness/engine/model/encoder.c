@@ -41,6 +41,8 @@ static enum status allocate_parameters(struct encoder *encoder, const struct mod
                             &value->data));
         TRY(allocator_alloc(encoder->allocator, gradient->category, tensor_bytes(gradient),
                             &gradient->data));
+        /* A parameter of 16 bits has a master of 32, which updates go to: they would be lost in 16
+         * (Micikevicius et al., "Mixed precision training", 2018, 3.1). */
         p->master = value->data;
         if (value->dtype != DTYPE_F32)
             TRY(allocator_alloc(encoder->allocator, MEMORY_OPTIMIZER,
@@ -189,6 +191,7 @@ void encoder_close(struct encoder *encoder)
 {
     if (encoder == NULL)
         return;
+    /* The parameters of a shorter encoder are the longer one's. */
     for (int i = 0; encoder->longer == NULL && i < encoder->parameter_count; i++)
         if (encoder->parameters[i].master != encoder->parameters[i].value->data)
             allocator_free(encoder->allocator, encoder->parameters[i].master);

@@ -521,12 +521,14 @@ static enum status choose_attention(struct builder *builder, const struct traini
         status_context("heads=strided, which our own kernels do not take");
     TRY(status);
     builder->library_attention = true;
+    /* One more, as a tensor has at least one element. */
     builder->scratch_floats = (int64_t)(bytes / sizeof(float)) + 1;
 
     return STATUS_OK;
 }
 
-/* The first block of part `part`, or the number of blocks for the part after the last one. */
+/* The first block of part `part`, or the number of blocks for the part after the last one. Blocks
+ * are shared out as evenly as whole blocks allow. */
 static int first_block(const struct model_config *model, int part)
 {
     return model->parts > 1 ? model->blocks * part / model->parts : part * model->blocks;

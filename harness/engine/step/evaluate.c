@@ -1,4 +1,7 @@
-/* The model's accuracy on samples that it was not trained on. */
+/* The model's accuracy on samples that it was not trained on.
+ *
+ * Held-out samples go through the forward pass in batches of the training's size, read here without
+ * the loader. The host counts the right ones. */
 #include "harness/base/rows.h"
 #include "harness/device/many_ranks.h"
 #include "harness/engine/step/training_parts.h"
@@ -21,6 +24,7 @@ static enum status read_batch(const struct training *training, struct sample_rea
     int32_t *labels = (int32_t *)(void *)(batch + layout->labels_offset);
     int32_t *lengths = (int32_t *)(void *)(batch + layout->lengths_offset);
     int samples = training->encoder->shape.samples;
+
     for (*count = 0; *count < samples && *next < all; ++*next) {
         enum status status = sample_load(reader, SPLIT_HELD_OUT, *next,
                                          batch + (size_t)*count * layout->sample_bytes,
@@ -64,6 +68,7 @@ static enum status run_forward(struct training *training, float *logits)
 
 out:
     allocator_free(training->allocator, widened);
+    /* The pass leaves the logits to its caller. */
     if (!tensor->persistent) {
         allocator_free(training->allocator, tensor->data);
         tensor->data = NULL;

@@ -45,6 +45,7 @@ static const struct {
 static void name_cause(char *text, size_t size, const struct job *job,
                        const struct job_cause *cause)
 {
+    /* Where the cause is of another kind, the first stands in, and is not looked at. */
     const struct job_rank *rank = &job->ranks[cause->kind == JOB_LATE_RANK ? cause->which : 0];
     const struct job_group *group = &job->groups[cause->kind == JOB_SLOW_LINK ? cause->which : 0];
     char who[TEXT_SIZE] = "";
@@ -310,6 +311,7 @@ static void add_steps(struct json *json, cJSON *to, const struct job_view *view)
     const struct job *job = view->job;
     cJSON *array = json_array(json, to, "steps");
 
+    /* Where collectives do not explain the step, no rank is blamed for one. */
     for (int64_t i = 0; i < job->step_count && view->causes->holds; i++) {
         const struct job_critical *critical = &view->causes->critical[i];
         JSON_ROW(json, array, KEY("number", job->numbers[i]),

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+/* As `kernel` executes them unless told otherwise. */
 enum { LESSONS_MOST = 32, ARCH = ARCH_90 };
 
 /* Lessons that are true of a kernel of another lesson as well, so that they are no wrong answers
@@ -69,6 +70,7 @@ static enum status add_lesson(struct quiz_sets *sets, int number, uint64_t seed)
             most = fmax(most, fmax(factor, 1 / factor));
     }
     effect = most;
+    /* Without a change there is no factor to ask for. */
     for (int v = 0; v < VARIANT_COUNT && effect > 1; v++) {
         struct quiz_set *set = &sets->items[sets->count++];
         *set = (struct quiz_set){ .lesson = kernel_lessons[number],

@@ -6,6 +6,8 @@
 #include <math.h>
 #include <stdio.h>
 
+/* The time of a step is the time of its row and no counter, so metrics behind it come one
+ * earlier. */
 enum metric metric_of_counter(int counter)
 {
     enum metric metric = (enum metric)(METRIC_FIRST + counter);
@@ -56,6 +58,7 @@ bool result_has_rows(const struct scenario_result *result)
         for (int i = 0; i < result->pairs; i++) {
             const struct repetition *repetition = &result->repetitions[variant][i];
             double step_time = repetition->metric[METRIC_STEP_TIME];
+            /* A row of no time would make Google Benchmark's compare.py drop its overall figure. */
             if (!(isfinite(step_time) && step_time > 0) || repetition->wall_ns <= 0)
                 return false;
         }

@@ -54,6 +54,7 @@ static enum status positions_gradient(const struct op *op, const struct op_conte
                .dpositions = dpositions->data, .dy = dy->data, .elements = elements,
                .samples = shape->samples, .accumulate = context->accumulate));
     if (elements < dpositions->elements && !context->accumulate)
+        /* A step of shorter samples has the parameters of the longest. */
         TRY(device_memset(context->stream, (char *)dpositions->data + bytes, 0,
                           tensor_bytes(dpositions) - bytes));
 

@@ -23,6 +23,8 @@ struct column_grid column_grid(const struct model_shape *shape, enum dtype dtype
     return grid;
 }
 
+/* In two kernels: the sums of each chunk of rows, then the sums of those. One kernel over all rows
+ * would leave most of a GPU idle, as there are few columns. */
 enum status column_sums(const struct model_shape *shape, const struct op_context *context,
                         const struct tensor *dbias, const struct tensor *dy,
                         const struct tensor *partial, int rows, int width)
