@@ -53,6 +53,7 @@ static const struct kind *parse_name(const char *name, int *index)
         name += length;
         if (*name == '\0')
             return &kinds[i];
+        /* At most four digits, so that the number fits an int. */
         if (!kinds[i].is_gpu || *name != ':' || !isdigit((unsigned char)name[1]) ||
             strlen(name) > 5)
             return NULL;

@@ -156,8 +156,8 @@ static struct kernel_needs parse_needs(const char *said, const char *kernel)
     return found;
 }
 
-/* The PTX is written to a file again, since it may have been compiled into a folder that is gone.
- */
+/* The PTX is written to a file again, since it may have been compiled into a folder that is
+ * gone. */
 static enum status run_ptxas(struct kernel_needs *found, const struct kernel_source *source,
                              const char *kernel, int architecture)
 {

@@ -146,6 +146,7 @@ enum status bench_output_update(struct bench_output *output, const struct bench_
 {
     cJSON *const lists[] = { output->benchmarks, output->failures, output->skipped };
 
+    /* All rows anew, as each may have more repetitions than before. */
     for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
         while (cJSON_GetArraySize(lists[i]) > 0) cJSON_DeleteItemFromArray(lists[i], 0);
     for (int i = 0; i < count; i++) put_row(output, &rows[i]);

@@ -218,6 +218,8 @@ static enum status run_diagnose(void *context, int *exit_code)
                  "a trace is missing: give files, folders of them, or - for standard input; %s run "
                  "writes some to chokepoint-result/traces",
                  program_invocation_name);
+    /* A single file that cannot be read is the failure of the command; one of several is passed
+     * over, and counted. */
     TRY_OUT(trace_paths_make(&paths, flags->arguments, flags->argument_count,
                              flags->argument_count > 1 ? skip : NULL, &skipped));
     TRY_OUT(snapshots_take(&snapshots, &paths));

@@ -424,8 +424,8 @@ static bool is_ours(const cJSON *note)
     return int_of(note, "recorder") == (int)getpid();
 }
 
-/* Notes by name, which is the process. True: one is of the program that this process has started.
- */
+/* Notes by name, which is the process. True: one is of the program that this process has
+ * started. */
 static bool take_notes(struct json *json, cJSON *processes, int notes)
 {
     bool any_ours = false;

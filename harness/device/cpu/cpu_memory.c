@@ -209,8 +209,8 @@ static void join_after(struct cpu_block *block)
     free(gone);
 }
 
-/* Free neighbours become one block at once, if both wait for work of the same stream or for none.
- */
+/* Free neighbours become one block at once, if both wait for work of the same stream or for
+ * none. */
 static void pool_put(struct cpu_memory *memory, struct cpu_block *block)
 {
     bin_put(memory, block);

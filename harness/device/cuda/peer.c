@@ -47,7 +47,6 @@ enum status cuda_peer_alloc(struct device *base, int peer, size_t bytes, void **
 /* cudaFree() finds the GPU by the address. */
 enum status cuda_peer_free(struct device *base, int peer, void *memory)
 {
-
     (void)peer;
     TRY(cuda_enter((struct cuda_device *)base));
     CUDA(cudaFree(memory));

@@ -262,6 +262,7 @@ static enum status read_sample_file(struct sample_reader *reader, const char *pa
         if (count < 0)
             FAIL_OUT(is_of_process(errno) ? STATUS_IO : STATUS_BAD_INPUT,
                      "%.300s cannot be read: %s", path, strerror(errno));
+        /* The file was cut meanwhile: the decoder will say so. */
         if (count == 0)
             break;
         *bytes += (size_t)count;

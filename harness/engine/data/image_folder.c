@@ -35,7 +35,8 @@ static void names_release(struct names *names)
 /* By bytes, not by the locale, which may differ between machines. */
 COMPARATOR_OF_POINTERS(by_bytes, char, strcmp(a, b))
 
-/* Whether the entry, or what it links to, is of `type` (S_IFDIR, S_IFREG). */
+/* Whether the entry, or what it links to, is of `type` (S_IFDIR, S_IFREG). Not every file system
+ * tells types with the names (readdir(3)): then the entry itself is asked. */
 static bool is_of_type(const char *folder, const struct dirent *entry, mode_t type)
 {
     char path[PATH_MAX];
@@ -192,6 +193,7 @@ enum status image_folder_read(struct image_folder *folder, const char *path)
                  path, names.items[0]);
     folder->classes = names.items;
     folder->class_count = (int)names.count;
+    /* The folder has them now. */
     names = (struct names){ 0 };
     for (int32_t label = 0; label < folder->class_count; label++)
         TRY_OUT(read_class(folder, path, label));

@@ -102,11 +102,15 @@ static void fill(struct training_config *config, const struct device_properties 
         config->allocator.budget = step_memory_budget(config);
     if (fits)
         config->launch.accumulate = step_memory_micro_batches(config, device);
+    /* Only where a graph can be captured at all: it holds no communication, and launches of one
+     * size each. */
     if (config->launch.mode == LAUNCH_AUTO)
         config->launch.mode = sizes->graph && config->ranks.count == 1 && config->model.experts == 0
                                   ? LAUNCH_GRAPH
                                   : LAUNCH_EAGER;
     config->logging.read_logits_every = config->logging.accuracy == ACCURACY_HOST ? 1 : 0;
+    /* A rank that has a part of the parameters updates that part, and needs no more of the
+     * state. */
     if (config->ranks.count > 1 && config->ranks.parameters != PARAMETERS_WHOLE)
         config->ranks.shards_state = true;
     config->loader.batching.micro_batches = config->launch.accumulate;
@@ -405,6 +409,7 @@ static void write_reason(const char *reason, const struct training_config *confi
 
 enum status knobs_resolve(struct training_config *config, const struct device_properties *device)
 {
+    /* A copy: a refusal leaves the caller's settings as they were. */
     struct training_config filled = *config;
     const char *sentence;
     char reason[512];

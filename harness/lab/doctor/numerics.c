@@ -43,6 +43,7 @@ static void check_family(struct checks *checks, size_t family, struct device *de
                benches[i]->lack(benches[i], device_properties(device)) == NULL)))
             continue;
         tried++;
+        /* The smallest size: the arithmetic is checked, and not its speed. */
         arguments = bench_arguments(benches[i], device_properties(device), &count);
         if (bench_measure(&result, benches[i], arguments[0], device, &settings) == STATUS_OK)
             right++;

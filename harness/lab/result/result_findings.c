@@ -1,6 +1,6 @@
 /* The line of the page and the members of the document come from the same findings: the foremost
- * one before the fix that the scenario accepts, what it predicts, and what is left after the fix.
- */
+ * one before the fix that the scenario accepts, its gain as predicted and as measured, and what is
+ * left after the fix. */
 #include "harness/lab/result/result_findings.h"
 
 #include "harness/base/figures/quantity.h"

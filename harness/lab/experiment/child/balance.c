@@ -1,11 +1,11 @@
 /* A search over sizes of images, for one whose host work and device work have the wanted ratio.
  *
- * To measure the ratio at a size, a run has to be opened; decoding one file takes milliseconds. So
- * whole steps are measured at one size, and the other sizes are predicted from the time to decode a
- * file of theirs. The most promising size is measured next, until one is near the middle of the
- * band twice. Other programs disturb single measurements; hence whatever ends the search was
- * measured in two runs, and sizes beside or between measured ones are tried without a prediction.
- */
+ * To measure the ratio at a size, a run has to be opened; decoding one file takes milliseconds.
+ * So whole steps are measured at one size, and the other sizes are predicted from the time to
+ * decode a file of theirs. The most promising size is measured next, until one is near the middle
+ * of the band twice. Other programs disturb single measurements; hence whatever ends the search
+ * was measured in two runs, and sizes beside or between measured ones are tried without a
+ * prediction. */
 #include "harness/lab/experiment/child/balance.h"
 
 #include "harness/base/figures/quantity.h"

@@ -220,6 +220,7 @@ static void open_result(struct scenario_result *result, const struct scenario *s
                         const struct protocol *protocol)
 {
     *result = (struct scenario_result){ .scenario = scenario, .protocol = *protocol };
+    /* Until one is given: whatever ends the experiment before, it has failed. */
     result->verdict = VERDICT_FAILED;
     result->step_time = (struct effect){ NAN, NAN, NAN, NAN, NAN, 0 };
     result->cpu_loss = (struct cpu_loss){ NAN, NAN, 0 };
@@ -295,6 +296,7 @@ enum status experiment_run(struct scenario_result *result, const char *program,
                  REPETITIONS_MOST);
     TRY_OUT(open_collector(&collector));
     arguments_exec(&arguments, scenario, protocol);
+    /* Only while pairs run: what others take from the traces decides nothing. */
     cpu_times_read(&first, "");
     TRY_OUT(process_run(&child, &report));
     cpu_times_read(&second, "");
