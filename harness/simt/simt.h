@@ -35,6 +35,10 @@ enum status simt_read(struct simt *simt, const char *text, size_t bytes, const c
 enum status simt_read_kernel(struct simt *simt, const char *text, size_t bytes, const char *name,
                              const char *kernel);
 
+/* Whether the machine has instructions of this name, the first part of theirs: "add" of "add.s32".
+ */
+bool simt_knows(const char *instruction);
+
 /* Where printf() of kernels goes, up to 1 MiB of a launch; nowhere unless it is said. */
 void simt_print_to(struct simt *simt, FILE *output);
 

@@ -6,6 +6,7 @@
 
 #include "harness/base/rows.h"
 #include "harness/simt/lanes/tiles.h"
+#include "harness/simt/reader/ptx_reader.h"
 
 #include <fenv.h>
 #include <stdlib.h>
@@ -70,6 +71,11 @@ enum status simt_read_kernel(struct simt *simt, const char *text, size_t bytes, 
                              const char *kernel)
 {
     return read_module(simt, text, bytes, name, true, kernel);
+}
+
+bool simt_knows(const char *instruction)
+{
+    return reader_knows(instruction);
 }
 
 void simt_print_to(struct simt *simt, FILE *output)

@@ -279,6 +279,73 @@ static void a_module_that_is_cut_is_no_crash(void **state)
     }
 }
 
+/* The instructions of "Parallel Thread Execution ISA" 9.0, by the first part of their names. */
+static const char *const instructions[] = {
+    "abs",          "activemask",    "add",       "addc",       "alloca",
+    "and",          "applypriority", "atom",      "bar",        "barrier",
+    "bfe",          "bfi",           "bfind",     "bmsk",       "bra",
+    "brev",         "brkpt",         "brx",       "call",       "clusterlaunchcontrol",
+    "clz",          "cnot",          "copysign",  "cos",        "cp",
+    "createpolicy", "cvt",           "cvta",      "discard",    "div",
+    "dp2a",         "dp4a",          "elect",     "ex2",        "exit",
+    "fence",        "fma",           "fns",       "getctarank", "griddepcontrol",
+    "isspacep",     "istypep",       "ld",        "ldmatrix",   "ldu",
+    "lg2",          "lop3",          "mad",       "mad24",      "madc",
+    "mapa",         "match",         "max",       "mbarrier",   "membar",
+    "min",          "mma",           "mov",       "movmatrix",  "mul",
+    "mul24",        "multimem",      "nanosleep", "neg",        "not",
+    "or",           "pmevent",       "popc",      "prefetch",   "prefetchu",
+    "prmt",         "rcp",           "red",       "redux",      "rem",
+    "ret",          "rsqrt",         "sad",       "selp",       "set",
+    "setmaxnreg",   "setp",          "shf",       "shfl",       "shl",
+    "shr",          "sin",           "slct",      "sqrt",       "st",
+    "stackrestore", "stacksave",     "stmatrix",  "sub",        "subc",
+    "suld",         "suq",           "sured",     "sust",       "szext",
+    "tanh",         "tcgen05",       "tensormap", "testp",      "tex",
+    "tld4",         "trap",          "txq",       "vabsdiff",   "vabsdiff2",
+    "vabsdiff4",    "vadd",          "vadd2",     "vadd4",      "vavrg2",
+    "vavrg4",       "vmad",          "vmax",      "vmax2",      "vmax4",
+    "vmin",         "vmin2",         "vmin4",     "vote",       "vset",
+    "vset2",        "vset4",         "vshl",      "vshr",       "vsub",
+    "vsub2",        "vsub4",         "wgmma",     "wmma",       "xor",
+};
+
+/* docs/kernels.md lists those that no table has, between two marks. With RENEW_DOCS set it is
+ * written. */
+static void the_document_lists_what_is_unknown(void **state)
+{
+    static const char begin[] = "<!-- unknown: begin -->\n", end[] = "<!-- unknown: end -->\n";
+    const char *path = DOCUMENTS "/kernels.md";
+    char wanted[4096] = "", *text = NULL, *from, *to;
+    size_t bytes = 0;
+    FILE *file = fopen(path, "r");
+
+    assert_non_null(file);
+    assert_true(getdelim(&text, &bytes, '\0', file) > 0);
+    fclose(file);
+    for (size_t i = 0, column = 0; i < ARRAY_SIZE(instructions); i++)
+        if (!simt_knows(instructions[i])) {
+            size_t length = strlen(wanted), own = strlen(instructions[i]) + 4;
+            const char *apart = column == 0 ? "  " : column + own > 120 ? ",\n  " : ", ";
+            column = column == 0 || column + own > 120 ? own : column + own;
+            snprintf(wanted + length, sizeof wanted - length, "%s`%s`", apart, instructions[i]);
+        }
+    strcat(wanted, "\n");
+    from = strstr(text, begin);
+    to = strstr(text, end);
+    assert_non_null(from);
+    assert_non_null(to);
+    from += strlen(begin);
+    if (getenv("RENEW_DOCS") != NULL) {
+        file = fopen(path, "w");
+        fprintf(file, "%.*s%s%s", (int)(from - text), text, wanted, to);
+        fclose(file);
+    } else if ((size_t)(to - from) != strlen(wanted) || memcmp(from, wanted, strlen(wanted)) != 0) {
+        fail_msg("docs/kernels.md should list, as RENEW_DOCS=1 writes it:\n%s", wanted);
+    }
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -286,6 +353,7 @@ int main(void)
         cmocka_unit_test(a_modules_shared_memory_is_of_the_kernels_that_use_it),
         cmocka_unit_test(constants_and_variables_have_their_values),
         cmocka_unit_test(what_is_not_asked_for_is_passed_over),
+        cmocka_unit_test(the_document_lists_what_is_unknown),
         cmocka_unit_test(functions_are_called),
         cmocka_unit_test(kernels_print_allocate_and_assert),
         cmocka_unit_test(a_module_that_is_cut_is_no_crash),

@@ -17,6 +17,9 @@ struct opcode {
 /* NULL: unknown. */
 const struct opcode *opcode_find(const char *name);
 
+/* Whether a row's name begins with `first` and a dot. */
+bool opcode_begins(const char *first);
+
 /* The tables. */
 struct opcode_table {
     const struct opcode *rows;

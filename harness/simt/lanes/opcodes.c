@@ -40,3 +40,15 @@ const struct opcode *opcode_find(const char *name)
     found = bsearch(&key, sorted, sorted_count, sizeof *sorted, by_name);
     return found != NULL ? *found : NULL;
 }
+
+bool opcode_begins(const char *first)
+{
+    size_t length = strlen(first);
+
+    for (size_t t = 0; t < ARRAY_SIZE(tables); t++)
+        for (size_t i = 0; i < tables[t]->count; i++)
+            if (strncmp(tables[t]->rows[i].name, first, length) == 0 &&
+                tables[t]->rows[i].name[length] == '.')
+                return true;
+    return false;
+}

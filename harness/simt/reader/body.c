@@ -190,6 +190,14 @@ static const struct {
 #undef SIMT_FORM
 };
 
+bool reader_knows(const char *instruction)
+{
+    for (size_t f = 0; f < ARRAY_SIZE(forms); f++)
+        if (strcmp(instruction, forms[f].first) == 0)
+            return true;
+    return opcode_begins(instruction);
+}
+
 /* "@!%p1 add.s32 %r1, %r2, %r3;" */
 static enum status instruction(struct reader *reader)
 {

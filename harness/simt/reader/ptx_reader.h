@@ -103,5 +103,7 @@ enum status reader_skip(struct reader *reader);
 enum status reader_function(struct reader *reader);
 enum status reader_call_parameter(struct reader *reader);
 
-/* body.c: the statements from '{' to its '}'. */
+/* body.c: whether an instruction is known by the first part of its name; the statements from '{' to
+ * its '}'. */
+bool reader_knows(const char *instruction);
 enum status reader_body(struct reader *reader);
