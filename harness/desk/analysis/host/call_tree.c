@@ -55,6 +55,7 @@ static void choose_frames(struct call_tree *tree, const struct host_activity *ac
     tree->is_python = tree->call_count > 0;
 }
 
+/* The loop's events, which are neighbours: the host's are sorted by thread. */
 static void choose_host(struct call_tree *tree, const struct timeline *timeline,
                         const struct host_activity *activity)
 {
@@ -83,6 +84,8 @@ struct growing {
     uint32_t last; /* node */
 };
 
+/* A name is that of a whole stack or of one function. A comprehension is no function that anybody
+ * wrote: it is part of the one around it. */
 static enum owner owner_of(const struct call_tree *tree, const char *text)
 {
     struct frame_name name;
@@ -93,6 +96,7 @@ static enum owner owner_of(const struct call_tree *tree, const char *text)
     return frame_name_is_own(&name) && !frame_name_is_part(&name) ? THE_USER : A_LIBRARY;
 }
 
+/* Without Python's calls, an operator that no other operator called counts as the program's own. */
 static bool is_own(struct growing *growing, uint32_t parent, const struct any_call *call)
 {
     const struct call_tree *tree = growing->tree;
@@ -145,6 +149,7 @@ struct call_pass {
     void *context;
 };
 
+/* The innermost call's own time since the last segment. */
 static void show_segment(struct call_pass *pass, int64_t until_ns, uint32_t before)
 {
     const struct open_call *top = &pass->stack[pass->depth - 1];

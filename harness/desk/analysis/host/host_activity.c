@@ -71,6 +71,7 @@ const char *host_kind_name(enum host_kind kind)
     return (unsigned)kind < ARRAY_SIZE(names) ? names[kind] : "unknown";
 }
 
+/* Both meanings of a name: as that of a call, and as that of an operator or annotation. */
 static struct host_name by_name(const char *name)
 {
     struct host_name named = { .is_known = true, .call = HOST_LAUNCHING, .span = HOST_OPERATOR };
@@ -136,6 +137,7 @@ static bool awaited(const struct work *work, int64_t earlier_end_ns)
            2 * (earlier_end_ns - call->start_ns) > call->end_ns - call->start_ns;
 }
 
+/* Work is sorted by start, so what a device did before a copy is known when the copy comes. */
 static void find_awaited(struct sweep *sweep, struct arena *scratch)
 {
     const struct timeline *timeline = sweep->timeline;
@@ -183,6 +185,7 @@ static bool launches_wait(const struct timeline *timeline)
     return held > 0 && 2 * held >= launched;
 }
 
+/* Where only some launches return late, these are long for another reason. */
 static bool launch_waits(const struct sweep *sweep, const struct trace_event *event)
 {
     uint32_t work = sweep->work_of[event - sweep->trace->events];
@@ -453,6 +456,8 @@ static struct interval next_claim(const struct host_activity *activity, int64_t 
     return next;
 }
 
+/* Cuts a piece where claims begin and end. What is waiting, loading or copying by an event stays
+ * what it is. */
 static void tell_apart(void *context, int64_t start_ns, int64_t end_ns, enum host_kind kind)
 {
     const struct telling_apart *telling = context;
@@ -496,6 +501,7 @@ void host_activity_between(const struct host_activity *activity, uint32_t track,
     host_activity_visit(activity, track, start_ns, end_ns, add_piece, ns);
 }
 
+/* Waits of a thread follow each other, so the first that ends late enough is the only candidate. */
 const struct trace_event *host_activity_wait(const struct host_activity *activity, uint32_t track,
                                              int64_t at_ns)
 {

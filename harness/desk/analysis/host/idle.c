@@ -68,6 +68,8 @@ const char *gap_cause_name(int cause)
 
 /* --- Gaps --- */
 
+/* From the first step to the end of the last. Without steps, all work, or all that the loop does.
+ */
 static void find_window(struct idle *idle, const struct timeline *timeline,
                         const struct steps *steps, const struct host_activity *activity)
 {
@@ -169,6 +171,7 @@ static struct idle_time split_gap(struct sweep *sweep, const struct gap *gap)
     return time;
 }
 
+/* A gap of no time is nothing to look at. */
 static void show_gap(const struct sweep *sweep, const struct gap *gap, const struct idle_time *time)
 {
     struct idle_gap shown = { gap->start_ns, gap->end_ns, gap->before, gap->work, *time };
@@ -270,6 +273,7 @@ static void sum_host(struct idle *idle, const struct timeline *timeline,
         host_activity_between(activity, activity->loop, at_ns, idle->end_ns, idle->host_ns);
 }
 
+/* The median over the steps, so that an odd step does not set the pace (paced_ns in idle.h). */
 static void find_pace(struct idle *idle, struct arena *scratch, int count)
 {
     static const enum host_kind activities[] = { HOST_OUTSIDE,   HOST_OPERATOR, HOST_LOADING,

@@ -17,6 +17,7 @@ static const struct event_block *block_of(const struct trace_file *trace,
     return &trace->blocks[point->event->detail];
 }
 
+/* If any block is on a device, those of the host are left out. */
 static void find_points(struct memory_curve *memory, struct arena *arena,
                         const struct trace_file *trace)
 {
@@ -54,6 +55,7 @@ static void find_devices(struct memory_curve *memory, struct arena *arena)
     }
 }
 
+/* The curve, as the trace states it at each point, or else as a sum of changes from 0 on. */
 static void follow(struct memory_device *device, struct memory_point *points,
                    const struct trace_file *trace)
 {
@@ -88,6 +90,7 @@ struct category_now {
 
 COMPARATOR(by_share_of_peak, struct memory_category, DESCENDING(at_peak) ?: ASCENDING(name))
 
+/* Only names that a block has as its category. */
 static void add_categories(struct memory_device *device, struct arena *arena,
                            const struct category_now *now, uint32_t names)
 {
@@ -153,7 +156,7 @@ struct memory_curve memory_curve_of(struct arena *arena, const struct trace_file
 /* One pass chooses the points, a second one follows the categories and notes them at those
  * points. */
 
-/* Marks the points that stay. */
+/* Marks the points that stay: of each part the lowest and the highest, so that no peak is lost. */
 static void choose(bool *stays, const struct memory_point *points, int64_t count, int64_t most)
 {
     int64_t parts = most / 2;

@@ -17,9 +17,7 @@
 /* --- Memory allocated in a span --- */
 
 /* The bytes allocated, less those released, between two moments: by PyTorch's caching allocators
- * and ours
- * ("[memory]" of a trace), on all threads. */
-
+ * and ours ("[memory]" of a trace), on all threads. */
 struct allocated_bytes {
     int64_t host, device;
 };
@@ -35,11 +33,10 @@ struct allocated {
     int64_t near; /* where the last span began: the next one is not far */
 };
 
-/* Sums up to each moment, so that a span costs two searches, which begin where the last one
- * ended. */
-
 COMPARATOR(by_time, struct allocated_moment, ASCENDING(at_ns))
 
+/* Sums up to each moment, so that a span costs two searches, which begin where the last one
+ * ended. */
 static struct allocated allocated_of(struct arena *arena, const struct trace_file *trace)
 {
     struct allocated allocated = { .count = 0 };
@@ -169,6 +166,7 @@ static void take_bytes(int64_t *sum, int64_t bytes)
 
 /* --- Rows --- */
 
+/* An operator, an annotation and a call of one name are three rows. */
 static int64_t find_row(struct sweep *sweep, uint32_t name, enum row_kind kind)
 {
     int64_t *row = &sweep->row_of[(int64_t)name * KINDS + kind];
@@ -186,6 +184,7 @@ static int64_t find_row(struct sweep *sweep, uint32_t name, enum row_kind kind)
 
 /* --- The sweep --- */
 
+/* A span that has nothing in it but one of its own row is one call with that. */
 static void close_spans(struct sweep *sweep, const struct trace_event *next)
 {
     while (sweep->depth > 0) {
@@ -248,6 +247,8 @@ static void open_span(struct sweep *sweep, const struct trace_event *event)
         (struct open_span){ .event = event, .row = number, .outermost = outermost };
 }
 
+/* Work counts for all spans around its call, once for each row, and as own work for the innermost.
+ */
 static void take_work(struct sweep *sweep, const struct trace_event *call)
 {
     int64_t index = call - sweep->timeline->trace->events, ns = caused_ns(&sweep->caused, index);

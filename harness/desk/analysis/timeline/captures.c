@@ -84,7 +84,7 @@ static void take_call(struct search *search, int64_t number)
         }
         search->begun = NULL;
         break;
-    case DOES_INSTANTIATE:
+    case DOES_INSTANTIATE: /* of the capture that ended, or of one that was not recorded */
         if (!search->ended)
             take_unseen(search, number);
         add_capture(search, number, event->start_ns);
@@ -96,6 +96,7 @@ static void take_call(struct search *search, int64_t number)
     }
 }
 
+/* A capture is of one thread, and the host's events are sorted by thread. */
 static void find_captures(struct search *search)
 {
     const struct timeline *timeline = search->timeline;

@@ -64,6 +64,8 @@ enum message_kind message_kind_of(const char *collective, const char *kernel)
     return MESSAGE_OTHER;
 }
 
+/* Without marks, what another thread than the loop's launches within a step is of the backward
+ * pass, for which PyTorch has a thread of its own. */
 static bool is_in_backward(const struct sweep *sweep, const struct trace_event *call)
 {
     if (call == NULL || steps_find(sweep->steps, call->start_ns) < 0)
@@ -72,6 +74,7 @@ static bool is_in_backward(const struct sweep *sweep, const struct trace_event *
            (!sweep->marked && call->track != sweep->steps->items[0].event->track);
 }
 
+/* If nothing marks the phase, the nodes that autograd runs on the loop's thread do. */
 static void find_backward(struct sweep *sweep, struct arena *scratch)
 {
     static const char node[] = "autograd::engine::evaluate_function";
@@ -162,6 +165,7 @@ static bool names_peers(const struct trace_file *trace)
     return false;
 }
 
+/* The time of messages between peers in which the device computes nothing. */
 static int64_t exposed_ns(struct sweep *sweep, struct arena *scratch)
 {
     struct intervals computing = { .arena = scratch };
@@ -182,6 +186,7 @@ static int64_t exposed_ns(struct sweep *sweep, struct arena *scratch)
     return ns;
 }
 
+/* Where the line meets a message of no bytes. No message is shorter than the shortest. */
 static double fixed_ns(const struct sweep *sweep)
 {
     const struct sized *small = &sweep->smallest, *large = &sweep->largest;

@@ -56,6 +56,8 @@ static int64_t shared(struct interval added, int64_t end_ns)
     return interval_later(0, interval_earlier(added.end_ns, end_ns) - added.start_ns);
 }
 
+/* If the host launched in time, a short gap is the device's own, and a long one has another cause.
+ */
 static enum idle_cause cause_of(const struct work *work, int64_t idle_since_ns)
 {
     if (work->call == NULL)
@@ -66,6 +68,7 @@ static enum idle_cause cause_of(const struct work *work, int64_t idle_since_ns)
                                                                        : IDLE_OTHER;
 }
 
+/* Counts the gap before the work, if there is one. */
 static void begin_or_wait(struct measuring *measuring, const struct work *work)
 {
     struct usage *usage = measuring->usage;
@@ -127,6 +130,7 @@ static void usage_finish(struct usage *usage)
 
 /* --- Activity of the host --- */
 
+/* Steps contain everything else, so they are no activity. */
 static bool is_host(const struct trace_event *event, const bool *is_step)
 {
     if (trace_event_is_call(event))
@@ -329,6 +333,7 @@ static struct place find_place(const struct timeline *timeline, struct measuring
                            &measuring[timeline->stream_count + (device - timeline->devices)] };
 }
 
+/* One pass for all: each work counts for the whole trace, for its device and for its stream. */
 static void measure_usages(struct timeline *timeline, struct arena *arena)
 {
     struct measuring all = { .usage = &timeline->all };
@@ -356,6 +361,7 @@ static void measure_usages(struct timeline *timeline, struct arena *arena)
     arena_close(scratch);
 }
 
+/* Work that began before the first step counts from that step's start on. */
 struct usage timeline_counted_usage(const struct timeline *timeline)
 {
     struct usage usage = { .work_count = 0 };
