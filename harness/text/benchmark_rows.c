@@ -1,3 +1,5 @@
+/* Members have the names that Google Benchmark's tools look for. An aggregate is computed column by
+ * column, over the values of all repetitions. */
 #include "harness/text/benchmark_rows.h"
 
 #include "harness/base/figures/statistics.h"

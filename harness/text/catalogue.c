@@ -1,3 +1,4 @@
+/* One pointer, which the program with a lab sets once before it starts. */
 #include "harness/text/catalogue.h"
 
 static const struct catalogue *known;

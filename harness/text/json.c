@@ -1,3 +1,6 @@
+/* A member is a value of cJSON's, made first and then added: where either fails, the document
+ * remembers it and the value is freed. Whole numbers are raw text, because cJSON keeps numbers as
+ * doubles, which are not exact beyond 2^53. */
 #include "harness/text/json.h"
 
 #include "harness/base/words/utf8.h"

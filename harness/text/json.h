@@ -84,6 +84,16 @@ cJSON *json_add(struct json *json, cJSON *object, const struct json_key *keys);
 cJSON *json_pair(struct json *json, double first, double second);
 cJSON *json_series(struct json *json, const double *values, int64_t count, int digits);
 
+/* --- The end --- */
+
+/* The document as text, ending in a line feed; *text is malloc'd. OUT_OF_MEMORY when any call above
+ * ran out. */
+enum status json_print(const struct json *json, const cJSON *root, char **text);
+
+/* The same, to standard output; json_end() frees the document, also where that fails. */
+enum status json_to_stdout(const struct json *json, const cJSON *root);
+enum status json_end(const struct json *json, cJSON *root);
+
 /* --- Reading --- */
 
 /* A document: *root is NULL if the text is none, and *end, unless NULL, where it ends or
@@ -96,11 +106,3 @@ const char *json_text_of(const cJSON *object, const char *name);
 /* A member that is a number; NaN if there is none: one that is not finite was written as null. */
 double json_number_of(const cJSON *object, const char *name);
 double json_number_at(const cJSON *array, int index); /* likewise */
-
-/* The document as text, ending in a line feed; *text is malloc'd. OUT_OF_MEMORY when any call above
- * ran out. */
-enum status json_print(const struct json *json, const cJSON *root, char **text);
-
-/* The same, to standard output; json_end() frees the document, also where that fails. */
-enum status json_to_stdout(const struct json *json, const cJSON *root);
-enum status json_end(const struct json *json, cJSON *root);

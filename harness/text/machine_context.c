@@ -1,9 +1,11 @@
+/* Google Benchmark's members come first and have its types. The further ones are strings, as its
+ * tools expect of custom members. */
 #include "harness/text/machine_context.h"
 
+#include "harness/base/figures/quantity.h"
 #include "harness/base/system/environment.h"
 #include "harness/text/commit.h"
 
-#include <stdio.h>
 #include <unistd.h>
 
 static void add_caches(const struct machine *machine, struct json *json, cJSON *context)
@@ -21,15 +23,6 @@ static void add_known_text(struct json *json, cJSON *context, const char *name, 
 {
     if (value[0] != '\0')
         json_text(json, context, name, value);
-}
-
-/* Custom members of a context are strings, whatever they hold. */
-static void add_integer_text(struct json *json, cJSON *context, const char *name, int64_t value)
-{
-    char digits[24];
-
-    snprintf(digits, sizeof digits, "%lld", (long long)value);
-    json_text(json, context, name, digits);
 }
 
 void machine_context(const struct machine *machine, struct json *json, cJSON *context)
@@ -57,8 +50,8 @@ void machine_context(const struct machine *machine, struct json *json, cJSON *co
     add_known_text(json, context, "commit", CHOKEPOINT_COMMIT);
     add_known_text(json, context, "cpu_model", machine->cpu_model);
     add_known_text(json, context, "kernel", machine->kernel);
-    add_integer_text(json, context, "memory_bytes", machine->memory_bytes);
-    add_integer_text(json, context, "cores_allowed", machine->cores_allowed);
+    JSON_ADD(json, context, KEY("memory_bytes", quantity_count(machine->memory_bytes).text),
+             KEY("cores_allowed", quantity_count(machine->cores_allowed).text));
     add_known_text(json, context, "affinity", machine->affinity);
     add_known_text(json, context, "cpu_quota", machine->cpu_quota);
     environment_print(environ, environment, sizeof environment);

@@ -1,3 +1,6 @@
+/* Each function prints its part in one of two ways: with escape sequences, wrapped and cut to the
+ * width of the terminal, or as Markdown, whole and escaped. Texts lose their control characters in
+ * put_character() or clean(). */
 #include "harness/text/page.h"
 
 #include "harness/base/words/text.h"
@@ -520,6 +523,17 @@ void page_row_inked(const struct page *page, const struct column *columns, int c
         put_markdown_row(page, count, cells, inks);
     else
         put_console_row(page, columns, count, cells, inks);
+}
+
+struct cell cell(const char *format, ...)
+{
+    struct cell cell;
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(cell.text, sizeof cell.text, format, arguments);
+    va_end(arguments);
+    return cell;
 }
 
 void page_row(const struct page *page, const struct column *columns, int count,

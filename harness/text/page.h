@@ -107,6 +107,15 @@ enum { PAGE_NAME_MOST = 120 };
 void page_table(const struct page *page, const struct column *columns, int count);
 void page_row(const struct page *page, const struct column *columns, int count,
               const char *const cells[]);
+/* The cells as a list, in which they may be made: PAGE_LINE(page, columns, name, cell("%d of %d",
+ * rank, count).text, quantity_time(ns).text). */
+#define PAGE_LINE(page, columns, ...)                                                              \
+    page_row(page, columns, ARRAY_SIZE(columns), (const char *const[]){ __VA_ARGS__ })
+struct cell {
+    char text[96];
+};
+struct cell cell(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
 /* `inks` has one for each cell. */
 void page_row_inked(const struct page *page, const struct column *columns, int count,
                     const char *const cells[], const enum ink inks[]);

@@ -1,10 +1,12 @@
+/* Rows are kept as copies until all are there. Then page_rows_fit() chooses the columns: empty ones
+ * go, then those that may be dropped, then names are cut, so that two that differ stay different.
+ */
 #include "harness/text/page_rows.h"
 
 #include "harness/base/rows.h"
 #include "harness/text/wrap.h"
 
 #include <limits.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,17 +72,6 @@ void page_rows_add(struct page_rows *rows, const char *const cells[], const enum
         release_row(&row);
         rows->is_short = true;
     }
-}
-
-struct cell cell(const char *format, ...)
-{
-    struct cell cell;
-    va_list arguments;
-
-    va_start(arguments, format);
-    vsnprintf(cell.text, sizeof cell.text, format, arguments);
-    va_end(arguments);
-    return cell;
 }
 
 int page_rows_count(const struct page_rows *rows)

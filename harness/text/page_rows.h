@@ -22,10 +22,7 @@ void page_rows_add(struct page_rows *rows, const char *const cells[], const enum
 /* The cells of a row as a list, in which they may be made: PAGE_ROW(rows, NULL, name,
  * quantity_time(ns).text, cell("%d of %d", rank, count).text). */
 #define PAGE_ROW(rows, inks, ...) page_rows_add(rows, (const char *const[]){ __VA_ARGS__ }, inks)
-struct cell {
-    char text[96];
-};
-struct cell cell(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
 int page_rows_count(const struct page_rows *rows);
 bool page_rows_any(const struct page_rows *rows); /* or some for which no memory was left */
 

@@ -1,3 +1,5 @@
+/* A result file may come from somebody else, so a path in it counts only if it stays below the
+ * folder of the file and leads to a regular file. */
 #include "harness/text/result_traces.h"
 
 #include "harness/base/system/files.h"

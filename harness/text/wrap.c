@@ -1,3 +1,5 @@
+/* Columns are counted in characters of UTF-8, which is right for all but wide and combining ones.
+ */
 #include "harness/text/wrap.h"
 
 #include <limits.h>

@@ -160,6 +160,16 @@ class Tables:
         return found
 
 
+def new_row(path, types):
+    """The row of a member that has none: its meaning and an example are to be filled in."""
+    name = path.split(".")[-1]
+    words = " or ".join(word for word, known in TYPES.items() if word != "number" and known & types)
+    if float in types:
+        words = words.replace("integer", "number") if "integer" in words else f"number {words}".strip()
+    unit = [unit for end, unit in UNITS.items() if name.endswith(end)][-1:]
+    return f"| `{name}` | {words} | {''.join(unit)} | MEANING | `EXAMPLE` |"
+
+
 def pattern(path):
     """What a documented path stands for."""
     return re.compile(re.escape(path).replace(r"\*", r"[^.\[\]]+"))

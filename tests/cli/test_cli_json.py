@@ -283,7 +283,7 @@ def check_document(document, members, written):
         rows = exact.get(path) or [row for matches, row in patterns if matches.fullmatch(path)]
         allowed = set().union(*(row.types for row in rows))
         if not rows:
-            failures.append(f"{document}: {path} is not documented")
+            failures.append(f"{document}: {path} is not documented; its row there:\n{json_tables.new_row(path, types)}")
         elif not types <= allowed:
             failures.append(f"{document}: {path} has types that are not documented: {types - allowed}")
         written.update(map(id, rows))

@@ -181,10 +181,9 @@ void kernel_counts_print(const struct page *page, const struct kernel_lesson *le
     page_table(page, columns, ARRAY_SIZE(columns));
     for (int i = KERNEL_COUNT_FIRST; i < KERNEL_COUNT_COUNT; i++) {
         char value[CELL];
-        const char *const cells[] = { kernel_counts[i].name, value, kernel_counts[i].meaning };
         if (isnan(counts->of[i]))
             continue;
         lesson_count_print(value, sizeof value, counts->of[i], kernel_counts[i].unit);
-        page_row(page, columns, ARRAY_SIZE(columns), cells);
+        PAGE_LINE(page, columns, kernel_counts[i].name, value, kernel_counts[i].meaning);
     }
 }

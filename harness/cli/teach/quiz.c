@@ -289,14 +289,13 @@ static enum status write_key(const struct quiz *quiz, int count)
     for (int i = 0; i < count; i++) {
         const struct quiz_set *set = &quiz->sets.items[i];
         char name[16], right[QUIZ_QUESTIONS][16], effect[128];
-        const char *const cells[] = { name,     quiz_set_name(set), variant_name(set->variant),
-                                      right[0], right[1],           right[2],
-                                      effect };
+
         page_name(name, i);
         quiz_effect(effect, sizeof effect, set);
         for (int question = 0; question < QUIZ_QUESTIONS; question++)
             quiz_answer_right(right[question], sizeof right[0], set, (enum quiz_question)question);
-        page_row(&page, columns, ARRAY_SIZE(columns), cells);
+        PAGE_LINE(&page, columns, name, quiz_set_name(set), variant_name(set->variant), right[0],
+                  right[1], right[2], effect);
     }
     TRY_OUT(write_file(quiz, "key.md", stream, &text, &size));
 

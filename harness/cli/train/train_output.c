@@ -65,14 +65,9 @@ void train_print_loss(void *context, int64_t step, double samples_per_second, do
                       double loss)
 {
     const struct page *page = context;
-    char at[QUANTITY_SIZE], value[QUANTITY_SIZE], speed[QUANTITY_SIZE], time[QUANTITY_SIZE];
-    const char *const cells[] = { at, value, speed, time };
 
-    snprintf(at, sizeof at, "%lld", (long long)step);
-    snprintf(value, sizeof value, "%.4f", loss);
-    snprintf(speed, sizeof speed, "%.0f", samples_per_second);
-    quantity_print(time, step_time, "us");
-    page_row(page, loss_columns, ARRAY_SIZE(loss_columns), cells);
+    PAGE_LINE(page, loss_columns, quantity_count(step).text, cell("%.4f", loss).text,
+              cell("%.0f", samples_per_second).text, quantity_of(step_time, "us").text);
     fflush(page->console.stream);
 }
 

@@ -100,8 +100,7 @@ static double nine_of_ten(const double *sorted, int count)
 static void add_line(struct page_rows *rows, const struct plan *plan, int files, double limit,
                      double *room)
 {
-    char number[16], half[COMPARISON_CELL], most[COMPARISON_CELL];
-    const char *cells[] = { number, half, most };
+    char half[COMPARISON_CELL], most[COMPARISON_CELL];
 
     for (int i = 0; i < plan->count; i++) {
         int more = 2 * (files - 1) - (plan->files - 1); /* runs that will tell the noise, too */
@@ -110,9 +109,8 @@ static void add_line(struct page_rows *rows, const struct plan *plan, int files,
         room[i] = expm1(compare_shows(plan->rows[i].between, freedom, files, limit));
     }
     comparison_print_percent(half, stats_sort_median(room, plan->count));
-    snprintf(number, sizeof number, "%d", files);
     comparison_print_percent(most, nine_of_ten(room, plan->count));
-    page_rows_add(rows, cells, NULL);
+    PAGE_ROW(rows, NULL, quantity_count(files).text, half, most);
 }
 
 static enum status print_plan(const struct page *page, const struct plan *plan, double threshold)

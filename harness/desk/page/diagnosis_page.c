@@ -23,17 +23,15 @@ enum { BAR_START = 49 };
 /* A row of a whole that is made of parts; none for a part that is nothing. */
 static void print_share(const struct page *page, const char *name, double ns, double whole_ns)
 {
-    struct quantity_text time = quantity_time(ns);
     int full = page->console.width - BAR_START;
-    char share[16], bar[BAR_SIZE] = "";
-    const char *const cells[] = { name, time.text, share, bar };
+    char bar[BAR_SIZE] = "";
 
     if (!(ns > 0))
         return;
-    snprintf(share, sizeof share, "%.1f%%", 100 * ns / whole_ns);
     if (full > 0)
         page_bar(bar, ns / whole_ns, full);
-    page_row(page, shares, ARRAY_SIZE(shares), cells);
+    PAGE_LINE(page, shares, name, quantity_time(ns).text, cell("%.1f%%", 100 * ns / whole_ns).text,
+              bar);
 }
 
 /* --- Input --- */

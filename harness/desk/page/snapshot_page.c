@@ -28,17 +28,13 @@ static void print_curve(const struct page *page, const struct snapshot_device *d
     page_table(page, columns, ARRAY_SIZE(columns));
     for (int64_t i = 0; i < rows; i++) {
         int64_t most = 0, to = (i + 1) * device->point_count / rows;
-        char events[32], bar[BAR_SIZE];
-        const char *cells[] = { events, NULL, bar };
-        struct quantity_text live;
+        char bar[BAR_SIZE];
         for (int64_t j = i * device->point_count / rows; j < to; j++)
             most = device->points[j].live > most ? device->points[j].live : most;
-        live = quantity_bytes((double)most);
-        snprintf(events, sizeof events, "to %lld",
-                 (long long)(to * device->event_count / device->point_count));
         page_bar(bar, device->live_peak > 0 ? (double)most / (double)device->live_peak : 0, BAR);
-        cells[1] = live.text;
-        page_row(page, columns, ARRAY_SIZE(columns), cells);
+        PAGE_LINE(page, columns,
+                  cell("to %lld", (long long)(to * device->event_count / device->point_count)).text,
+                  quantity_bytes((double)most).text, bar);
     }
 }
 
@@ -57,18 +53,14 @@ static void print_sites(const struct page *page, const struct snapshot *snapshot
     for (int64_t i = -1; i < device->site_count && i < (rows > 0 ? rows : SITES); i++) {
         const struct snapshot_site *site = i >= 0 ? &device->sites[i] : NULL;
         int64_t bytes = site != NULL ? site->at_peak : device->before;
-        struct quantity_text live = quantity_bytes((double)bytes);
-        char share[16], count[24] = "";
-        const char *cells[] = { live.text, share, count,
-                                site != NULL ? intern_text(snapshot->names, site->name)
-                                             : "from before the history" };
-        if (bytes == 0)
-            continue;
-        snprintf(share, sizeof share, "%.1f%%",
-                 device->live_peak > 0 ? 100 * (double)bytes / (double)device->live_peak : 0);
-        if (site != NULL)
-            snprintf(count, sizeof count, "%lld", (long long)site->count);
-        page_row(page, columns, ARRAY_SIZE(columns), cells);
+        double percent =
+            device->live_peak > 0 ? 100 * (double)bytes / (double)device->live_peak : 0;
+        if (bytes != 0)
+            PAGE_LINE(page, columns, quantity_bytes((double)bytes).text,
+                      cell("%.1f%%", percent).text,
+                      site != NULL ? quantity_count(site->count).text : "",
+                      site != NULL ? intern_text(snapshot->names, site->name)
+                                   : "from before the history");
     }
 }
 

@@ -283,15 +283,13 @@ static bool is_odd(char *why, size_t size, const struct all_devices *all, int de
 }
 
 /* "low 12 GB/s"; "-" if there is no such row. */
-static void cell_of(char *text, size_t size, const struct one_device *item, int look,
-                    const char *name)
+static struct cell cell_of(const struct one_device *item, int look, const char *name)
 {
     const struct check *row = row_of(item, look, name);
+    bool is_bad = row != NULL && check_is_bad(row);
 
-    text[0] = '\0';
-    if (row != NULL && check_is_bad(row))
-        text_append(text, size, "%s ", check_status_name(row->status));
-    text_append(text, size, "%.40s", row == NULL ? "-" : row->value);
+    return cell("%s%s%.40s", is_bad ? check_status_name(row->status) : "", is_bad ? " " : "",
+                row == NULL ? "-" : row->value);
 }
 
 /* Figures, and other rows that are not ok somewhere. */
@@ -320,13 +318,13 @@ static void print_table(const struct page *page, const struct all_devices *all, 
     rows = page_rows_open(columns, all->count + 1);
     for (int r = 0; first != NULL && r < first->count; r++) {
         const char *name = first->rows[r].name;
-        char texts[DEVICES_MOST][64];
+        struct cell texts[DEVICES_MOST];
         const char *cells[DEVICES_MOST + 1] = { name };
         if (!is_shown(all, look, name))
             continue;
         for (int i = 0; i < all->count; i++) {
-            cell_of(texts[i], sizeof texts[i], &all->items[i], look, name);
-            cells[i + 1] = texts[i];
+            texts[i] = cell_of(&all->items[i], look, name);
+            cells[i + 1] = texts[i].text;
         }
         page_rows_add(rows, cells, NULL);
     }
@@ -348,10 +346,8 @@ static void print_links(const struct page *page, const struct all_devices *all)
     }
     rows = page_rows_open(columns, ARRAY_SIZE(columns));
     for (int r = 0; r < links->looks[TOGETHER].checks.count; r++) {
-        char text[64];
-        const char *cells[] = { links->looks[TOGETHER].checks.rows[r].name, text };
-        cell_of(text, sizeof text, links, TOGETHER, cells[0]);
-        page_rows_add(rows, cells, NULL);
+        const char *name = links->looks[TOGETHER].checks.rows[r].name;
+        PAGE_ROW(rows, NULL, name, cell_of(links, TOGETHER, name).text);
     }
     page_rows_print(page, rows);
 }

@@ -377,24 +377,23 @@ static void name_work(char *text, size_t size, const struct summary *summary,
 static void print_gap(const struct page *page, const struct summary *summary,
                       const struct idle_gap *gap, const struct call_place *place)
 {
-    struct quantity_text idle = quantity_time((double)gap->time.idle_ns);
     int64_t step = steps_find(&summary->steps, gap->start_ns);
     char before[NAME_COLUMNS + 8], after[NAME_COLUMNS + 8], where[CALL_PLACE_TEXT] = "";
-    char number[24] = "-", from[CELL_SIZE], cause[64], text[640];
-    const char *const cells[] = { idle.text, number, from, cause, text };
+    char from[CELL_SIZE], text[640];
 
-    if (step >= 0)
-        snprintf(number, sizeof number, "%" PRId64, summary->steps.items[step].number);
     cell_stamp(from, gap->start_ns);
-    snprintf(cause, sizeof cause, "%s%s", gap_cause_name(gap_cause_longest(&gap->time)),
-             gap->time.drained_count > 0 ? ", after a wait" : "");
     name_work(before, sizeof before, summary, gap->before, "the start");
     name_work(after, sizeof after, summary, gap->after, "the end");
     if (place->kind != PLACE_UNKNOWN)
         call_place_text(where, sizeof where, place);
     snprintf(text, sizeof text, "after %s; before %s%s%s", before, after,
              where[0] != '\0' ? "; " : "", where);
-    page_row(page, gap_columns, ARRAY_SIZE(gap_columns), cells);
+    PAGE_LINE(page, gap_columns, quantity_time((double)gap->time.idle_ns).text,
+              step >= 0 ? quantity_count(summary->steps.items[step].number).text : "-", from,
+              cell("%s%s", gap_cause_name(gap_cause_longest(&gap->time)),
+                   gap->time.drained_count > 0 ? ", after a wait" : "")
+                  .text,
+              text);
 }
 
 void longest_gaps_print(const struct page *page, const struct summary *summary)
