@@ -1,14 +1,18 @@
 #!/usr/bin/env python3
-"""Traces in results/, of a GPU too: the first finding is the lesson's, and what it predicts is what the fix gained.
+"""Traces in results/, of a GPU too: the first finding is the lesson's, and what it predicts is what the fix gained. No page
+contradicts itself.
 
 usage: test_measured_gains.py PROGRAM SOURCE
 """
+import importlib
 import json
 import pathlib
 import subprocess
 import sys
 
 program, source = sys.argv[1], pathlib.Path(sys.argv[2])
+sys.path.insert(0, str(source / "tests/desk/diagnosis"))
+invariants = importlib.import_module("invariants")
 
 # Predicted over measured, of the accepted finding with the largest gain.
 LEAST, MOST = 0.8, 1.25
@@ -26,7 +30,9 @@ def run(*arguments):
 
 def diagnosed(trace, accepted):
     """Whether the first finding that costs is accepted; the largest gain that an accepted one promises, or None."""
-    findings = run("diagnose", "--format=json", trace)["traces"][0]["findings"]
+    page = run("diagnose", "--format=json", trace)["traces"][0]
+    failures.extend(f"{trace}: {what}" for what in invariants.broken(page))
+    findings = page["findings"]
     costly = [one["id"] for one in findings if one["severity"] != "information"]
     gains = [one["predicted_gain"] for one in findings if one["id"] in accepted]
     return costly[:1] and costly[0] in accepted, max((gain for gain in gains if gain is not None), default=None)

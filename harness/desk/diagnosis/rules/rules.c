@@ -231,12 +231,15 @@ static double host_idle_ns(const struct facts *facts)
 }
 
 /* No step gains what the trace has not: what happens once, nothing before hides; and with as much
- * work at most that idle time goes, of which a loop has one part more than a window whose ends are
- * left out (idle.h). */
+ * work at most that idle time goes. A loop has one part more of it than a window whose ends are
+ * left out (idle.h); of few steps, that would be too much to suppose. */
 static double most_saved_ns(const struct rule *rule, const struct facts *facts, double touched_ns)
 {
-    double idle_ns = host_idle_ns(facts);
-    double end_ns = facts->steps >= IDLE_STEPS_LEAST ? idle_ns / (facts->steps - 1) : 0;
+    enum { STEPS_LEAST = 10 };
+    const struct steps *steps = &facts->summary->steps;
+    bool is_cut = steps->count >= STEPS_LEAST &&
+                  facts->summary->idle.start_ns > steps->items[0].event->start_ns;
+    double idle_ns = host_idle_ns(facts), end_ns = is_cut ? idle_ns / (facts->steps - 1) : 0;
 
     if (facts_of_whole(facts))
         return touched_ns;

@@ -1,0 +1,41 @@
+#!/usr/bin/env python3
+"""Traces that other people published, with labels by a reader: as many right as before, and no page contradicts itself.
+
+usage: test_public_traces.py PROGRAM FOLDER
+
+FOLDER has the traces, expected.json and score.py. The traces are not part of the project; without them the test is skipped.
+"""
+import importlib
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+# The level that was reached: no change may fall below.
+FIRST, FIRST_REJECTED, WORD = 117, 3, 119
+SKIPPED = 77
+
+program, folder = sys.argv[1], pathlib.Path(sys.argv[2])
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "desk/diagnosis"))
+invariants = importlib.import_module("invariants")
+
+if not (folder / "score.py").exists():
+    print(f"skipped: {folder} does not have the public traces and their labels")
+    sys.exit(SKIPPED)
+
+said = subprocess.run([sys.executable, folder / "score.py", program], check=True, capture_output=True, text=True).stdout
+figures = {name: [int(figure) for figure in re.findall(r"\d+", rest)]
+           for name, rest in re.findall(r"^(first|word|numbers):? (.*)$", said, re.M)}
+failures = [line for line in said.splitlines() if " got " in line]
+if figures["first"][0] < FIRST or figures["first"][2] > FIRST_REJECTED or figures["word"][0] < WORD:
+    failures.append(f"first finding and word: {figures}")
+
+for path in sorted(folder.glob("*_*.*")):
+    page = subprocess.run([program, "diagnose", "--format=json", path], capture_output=True, text=True)
+    if page.returncode == 0 and path.suffix != ".py":
+        failures += [f"{path.name}: {what}" for trace in json.loads(page.stdout)["traces"]
+                     for what in invariants.broken(trace)]
+
+print(figures)
+sys.exit("FAILED:\n" + "\n".join(failures) if failures else 0)
