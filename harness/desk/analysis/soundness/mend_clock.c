@@ -281,16 +281,15 @@ static int64_t idle_within_ns(const struct timeline *timeline, int64_t device, i
     return sum_ns;
 }
 
-/* By how much a clock may be wrong that is moved: bounds that are close tell the shift. */
+/* By how much a clock may be wrong that is moved: bounds that are close tell the shift. Others may
+ * turn what follows a wait into what does not, however long it is. */
 static int64_t note_shift(struct sound_row *row, const struct bounds *bounds, int64_t device,
                           int64_t shift_ns)
 {
-    int64_t room_ns = bounds->most_ns - bounds->least_ns;
-
     snprintf(row->mended, sizeof row->mended, "the clock of device %lld is taken to be %s %s",
              (long long)device, quantity_time((double)(shift_ns > 0 ? shift_ns : -shift_ns)).text,
              shift_ns > 0 ? "early" : "late");
-    return room_ns < CLOCK_CLOSE_NS ? 0 : room_ns;
+    return bounds->most_ns - bounds->least_ns < CLOCK_CLOSE_NS ? 0 : NO_BOUND_NS;
 }
 
 /* Lowers the trust by the share of the device's idle time that is in doubt. */
