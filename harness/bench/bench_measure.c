@@ -196,6 +196,7 @@ static enum status visit(struct bench_result *result, const struct bench *bench,
 
     if (result->name[0] == '\0')
         bench_name(result->name, sizeof result->name, bench, argument);
+    /* Each visit begins with the same numbers, so that all compute the same. */
     work.random = random_seed(settings->seed, (uint64_t)argument);
     TRY_OUT(rows_make_bytes(&work.own, (int64_t)bench->own_bytes, 1));
     TRY_OUT(stream_create(device, &work.stream));
@@ -214,6 +215,7 @@ out:
     }
     stream_destroy(work.stream);
     free(work.own);
+    /* Figures that were taken before are those of a bench that is not right. */
     if (status != STATUS_OK)
         result->count = 0;
     return status;

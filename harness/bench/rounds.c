@@ -16,6 +16,7 @@ struct rounds {
     struct random random;
 };
 
+/* A row that failed once is not tried again. */
 static bool is_left(const struct rounds *rounds, const struct bench_row *row)
 {
     return row->lack == NULL && row->status == STATUS_OK &&
@@ -55,6 +56,7 @@ enum status bench_rounds(struct bench_row *rows, int count, struct device *devic
             row->status = bench_visit(&row->result, row->bench, row->argument, device, settings);
             if (row->status != STATUS_OK)
                 snprintf(row->failure, sizeof row->failure, "%s", status_last()->text);
+            /* The other ranks would wait for this one in the next row. */
             if (row->status != STATUS_OK && ranks_count() > 1)
                 FAIL_OUT(row->status, "%s: %s", row->result.name, row->failure);
             TRY_OUT(progress(context, fmin(1, (round + part) / visits), i + 1 == rounds.count));

@@ -35,6 +35,7 @@ struct writer {
     int64_t start_ns, end_ns;
     int64_t host; /* process id */
     bool first;   /* no event is written yet */
+    /* The number of the newest host span, counted in the order of the rows, as joins.c counts. */
     int64_t external;
     struct place places[THREADS_MAX]; /* that rows were seen on */
     int place_count;
@@ -448,6 +449,7 @@ static void write_projection(struct writer *writer, const struct projection *pro
  * call. Under the name "correlation" HolisticTraceAnalysis would take the row for device work. */
 static void write_replayed(struct writer *writer, const struct graph_run *replayed)
 {
+    /* None of its nodes was recorded. */
     if (replayed->start_ns > replayed->end_ns)
         return;
     interval(writer, "gpu_user_annotation", replayed->span->name, replayed->device,
@@ -587,6 +589,7 @@ enum status kineto_write(const char *path, struct trace *trace, const struct kin
     put_ranks(&writer);
     json_put(writer.json, ",\n\"record_shapes\":1,\"profile_memory\":1,\"with_flops\":1");
     text(&writer, "displayTimeUnit", "ms");
+    /* The wall clock at the moment from which the times of all events count. */
     integer(&writer, "baseTimeNanoseconds", trace_start_wall_ns(writer.trace));
     text(&writer, "traceName", writer.about->name);
     if (trace_dropped(writer.trace) > 0)

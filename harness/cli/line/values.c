@@ -90,6 +90,7 @@ enum status value_percent(void *member, const struct option_row *row, const char
     char *end;
 
     errno = 0;
+    /* It takes "nan" and "inf" too, which the bounds below refuse. */
     *share = strtod(value, &end) / 100;
     if (errno != 0 || end == value || (*end != '\0' && strcmp(end, "%") != 0) ||
         !(*share >= row->least / 100 && *share <= row->most / 100))

@@ -295,6 +295,7 @@ static enum status print_result(const struct printer *printer, const struct flag
 /* More extra pairs would make a fix that does nothing cost 2.5 times the time of one that helps. */
 static struct protocol protocol_of(const struct flags *flags, const struct training_config *config)
 {
+    /* Quick, as a ladder measures one fix after another. */
     struct protocol protocol = protocol_default(true);
 
     protocol.extra = EXTRA;

@@ -221,6 +221,7 @@ static void check_part(struct checks *checks, const struct soak *soak, const str
     static const char *const rows[] = { "steps", "bits", "step", "drift" };
     char name[40];
 
+    /* It did not run, as the device lacks something for it: no row of it says anything. */
     if (part->iterations == 0 && !part->failed) {
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
             checks_unknown(checks, row_name(name, part, rows[i]), "", part->trouble);

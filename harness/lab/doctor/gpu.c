@@ -334,6 +334,7 @@ void gpu_check_health(struct checks *checks, const struct device_properties *pro
             checks_add(checks, names[i], CHECK_NONE, "", "the CPU device is not a GPU", "-");
         return;
     }
+    /* One reason for all rows that are unknown. */
     why = health->trouble[0] != '\0' ? health->trouble : "the driver does not say";
     check_near(checks, health, affinity);
     checks_add(checks, "gpu_libraries", CHECK_OK, "", "", "%s, kernels for %s",

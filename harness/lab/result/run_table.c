@@ -168,6 +168,7 @@ void run_table(const struct page *page, const struct scenario_result *results, i
     if (!page->markdown)
         page_rows_heading(page, rows);
     for (int i = 0; i < count; i++) {
+        /* Asked once more, only for how many rows this scenario has. */
         int end = row + summary_rows(&results[i], own);
         summary_change(change, sizeof change, &results[i]);
         page_entry(page, results[i].scenario->name, change, verdict_inks[results[i].verdict],

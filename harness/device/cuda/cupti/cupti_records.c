@@ -174,6 +174,7 @@ static enum cupti_outcome translate_kernel(struct cupti_records *records, const 
     activity->registers = kernel->registersPerThread;
     activity->shared_bytes =
         positive((int64_t)kernel->staticSharedMemory + kernel->dynamicSharedMemory);
+    /* Of other GPUs the limits of a multiprocessor are not at hand. */
     if (records->gpu != NULL && kernel->deviceId == records->device)
         activity->occupancy = occupancy_of(
             records->gpu, activity->grid, activity->block, activity->registers,
@@ -298,6 +299,7 @@ static enum cupti_outcome translate_wait(struct cupti_records *records, const vo
     activity->kind = ACTIVITY_SYNCHRONIZATION;
     activity->name = names[wait->type];
     activity->device = records->device;
+    /* A wait for the whole context is of no stream. */
     if (wait->streamId != CUPTI_SYNCHRONIZATION_INVALID_VALUE)
         activity->stream = wait->streamId;
     activity->thread = thread_of(records, wait->correlationId);

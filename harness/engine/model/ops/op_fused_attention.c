@@ -123,6 +123,7 @@ static void *part(const struct model_shape *shape, const struct tensor *qkv, int
     return (char *)qkv->data + (size_t)(index * shape->width) * dtype_bytes(qkv->dtype);
 }
 
+/* q, k and v stay where their product has left them, in one row of a token beside each other. */
 static struct fused_attention strided(const struct op *op, const struct op_context *context,
                                       const struct tensor *qkv)
 {

@@ -11,6 +11,7 @@
 void session_start(struct session *session, const struct scenario *scenario,
                    const struct protocol *protocol, int descriptor)
 {
+    /* If the parent is gone, writing to it fails; the signal would end this process at once. */
     signal(SIGPIPE, SIG_IGN);
     session->scenario = scenario;
     session->protocol = protocol;
@@ -89,6 +90,7 @@ enum status session_end(struct session *session, enum status status)
     const struct status_error error = *status_last();
     char text[sizeof session->record.text];
 
+    /* The device cannot show the scenario: it is skipped, and has not failed. */
     if (status == STATUS_REFUSED || status == STATUS_UNSUPPORTED)
         return session_send_text(session, RECORD_SKIPPED, error.text);
     if (status == STATUS_OK)

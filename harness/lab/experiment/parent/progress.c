@@ -1,4 +1,5 @@
-/* Each update writes over the line before. */
+/* Each update writes over the line before, which only terminals can: elsewhere nothing is shown, or
+ * a log would have a line for every update. */
 #include "harness/lab/experiment/parent/progress.h"
 
 #include "harness/base/clock.h"
@@ -45,6 +46,7 @@ void progress_show(const struct progress *progress, double share, const char *fo
     size_t bytes = width > 0 ? wrap_line(text, width - 1) : strlen(text);
     if (width > 0 && bytes > wrap_bytes(text, width - 1)) /* a word that is longer than the line */
         bytes = wrap_bytes(text, width - 1);
+    /* To the beginning of the line, which is then cleared to its end (ECMA-48, EL). */
     fprintf(stderr, "\r\033[K%.*s", (int)bytes, text);
     fflush(stderr);
 }
