@@ -159,7 +159,7 @@ void lanes_convert(struct warp *warp, const struct instruction *instruction)
 
     for (int l = 0; l < SIMT_LANES; l++) {
         uint64_t bits = bits_of_lane(warp, instruction->s[0], its == 64, l), result;
-        uint64_t upper = two ? bits : bits >> its;
+        uint64_t upper = two || !pair ? bits : bits >> its;
         long double x =
             number_read(from, two ? bits_of_lane(warp, instruction->s[1], false, l) : bits);
         if (!warp->lane[l])

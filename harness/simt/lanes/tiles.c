@@ -139,6 +139,17 @@ static uint64_t sum_of(const struct tile *tile, const double *a, const double *b
     return number_write(type, (long double)sum, ROUND_NEAREST, NUMBER_HELD * (type == NUMBER_s32));
 }
 
+/* What lanes that are not there would give or get is not defined, so nothing is done without them.
+ */
+static bool is_whole(struct warp *warp, const struct instruction *instruction)
+{
+    warp_check_members(warp, instruction, UINT32_MAX);
+    if (warp->exec != 0 && warp->exec != UINT32_MAX)
+        warp_find(warp, instruction, SIMT_LANE_MASK, first_lane(~warp->exec),
+                  "a matrix instruction wants all 32 lanes; 0x%08x are there", warp->exec);
+    return warp->exec == UINT32_MAX;
+}
+
 /* D = A B + C */
 void lanes_product(struct warp *warp, const struct instruction *instruction)
 {
@@ -149,8 +160,7 @@ void lanes_product(struct warp *warp, const struct instruction *instruction)
         bits_d = number_types[tile.types[TILE_D]].bits;
     uint64_t c[MOST_M][MOST_N];
 
-    warp_check_members(warp, instruction, UINT32_MAX);
-    if (warp->exec == 0)
+    if (!is_whole(warp, instruction))
         return;
     read_tile(warp, &tile, TILE_A, a);
     read_tile(warp, &tile, TILE_B, b);
@@ -188,8 +198,7 @@ void lanes_tile_access(struct warp *warp, const struct instruction *instruction)
     struct access addresses;
     struct instruction one = *instruction;
 
-    warp_check_members(warp, instruction, UINT32_MAX);
-    if (warp->exec == 0)
+    if (!is_whole(warp, instruction))
         return;
     one.offset = 0;
     access_find(&addresses, warp, &one);
@@ -226,8 +235,7 @@ void lanes_rows(struct warp *warp, const struct instruction *instruction)
     struct access access;
     uint64_t base;
 
-    warp_check_members(warp, instruction, UINT32_MAX);
-    if (warp->exec == 0)
+    if (!is_whole(warp, instruction))
         return;
     warp_take(warp, all & own);
     access_find(&access, warp, instruction);

@@ -422,7 +422,8 @@ enum status form_convert(struct reader *reader, struct statement *statement)
     /* All parts are known: the two types, a rounding, and the flags. */
     if (types[0] < 0 || types[1] < 0 ||
         statement->count != 3 + (rounding >= 0) + __builtin_popcount((unsigned)own) ||
-        (pairs[1] && !pairs[0]))
+        (pairs[1] && !pairs[0]) || (pairs[0] && number_types[types[0]].bits > 16) ||
+        (pairs[1] && number_types[types[1]].bits > 16))
         READER_FAIL(reader, "unknown instruction %s", statement->name);
     if (rounding > 4 || number_types[types[0]].exponent == 0)
         own |= NUMBER_WHOLE;
