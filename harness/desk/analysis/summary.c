@@ -13,7 +13,7 @@ static void find_host(struct arena *arena, void *context)
     const struct timeline *timeline = &summary->timeline;
     const struct steps *steps = &summary->steps;
 
-    summary->first_uses = first_uses_of(arena, timeline, &summary->captures);
+    summary->first_uses = first_uses_of(arena, timeline, &summary->captures, steps);
     summary->host = host_activity_of(arena, timeline, &summary->first_uses, &summary->captures);
     pauses_find(&summary->host, arena, timeline, steps);
     summary->pauses = pause_table_of(arena, timeline, &summary->host);
@@ -60,8 +60,8 @@ struct summary summary_of(struct arena *arena, struct trace_file *trace)
         summary.steps = repeated_regions_of(arena, timeline);
     if (steps->count == 0)
         summary.steps = repeated_work_of(arena, timeline);
-    if (steps->count > 0)
-        summary.timeline.from_ns = steps->items[0].event->start_ns;
+    summary.timeline.from_ns =
+        steps->count > 0 ? steps->items[0].event->start_ns : timeline_cut_ns(timeline);
     summary.usage = timeline_counted_usage(timeline);
     summary.captures = captures_of(arena, timeline, steps);
     arena_run_both(arena, find_host, find_tables, &summary);

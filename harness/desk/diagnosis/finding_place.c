@@ -119,6 +119,7 @@ static void gather_first_uses(struct gathering *gathering)
 
 static void gather_captures(struct gathering *gathering)
 {
+    gather_intervals(gathering, &gathering->summary->first_uses.idle_again);
     gather_intervals(gathering, &gathering->summary->captures.idle);
 }
 
@@ -172,6 +173,26 @@ static const struct {
     [SITE_CAPTURES] = { .gather = gather_captures },
 };
 
+/* The loop's thread, beyond the window that the tree of calls usually has. */
+static void place_outside(struct arena *scratch, struct finding *finding,
+                          const struct summary *summary)
+{
+    const struct usage *all = &summary->timeline.all;
+    struct costly_times times = { .arena = scratch };
+    int64_t first_ns = all->start_ns, last_ns = all->end_ns;
+    struct call_tree tree;
+
+    for (int64_t i = 0; i < summary->timeline.host_count; i++)
+        if (summary->timeline.host[i]->track == summary->host.loop) {
+            first_ns = interval_earlier(first_ns, summary->timeline.host[i]->start_ns);
+            last_ns = interval_later(last_ns, summary->timeline.host[i]->end_ns);
+        }
+    costly_times_add(&times, first_ns, all->start_ns, (double)(all->start_ns - first_ns));
+    costly_times_add(&times, all->end_ns, last_ns, (double)(last_ns - all->end_ns));
+    tree = call_tree_of(scratch, &summary->timeline, &summary->host, first_ns, last_ns);
+    finding->where = call_site_of(&tree, &times);
+}
+
 void finding_place_of(struct arena *arena, struct finding *finding, enum finding_site site,
                       const struct facts *facts)
 {
@@ -185,7 +206,9 @@ void finding_place_of(struct arena *arena, struct finding *finding, enum finding
     /* Operators of a host that computes itself are its work. */
     if (summary->timeline.host_alone)
         gathering.activities &= ~(unsigned)(1 << HOST_OPERATOR);
-    if (sites[site].take != NULL)
+    if (site == SITE_OUTSIDE)
+        place_outside(scratch, finding, summary);
+    else if (sites[site].take != NULL)
         idle_visit(scratch, &summary->timeline, &summary->steps, &summary->host, sites[site].take,
                    &gathering);
     else if (sites[site].gather != NULL)

@@ -272,16 +272,18 @@ static bool ask_rule(struct finding *finding, const struct rule *rule, const str
             ? BOTTLENECK_HOST
             : rule->bottleneck;
 
-    *finding = (struct finding){ .id = rule->id,
-                                 .title = rule->title,
-                                 .advice = rule->advice,
-                                 .bottleneck = bottleneck,
-                                 .severity = SEVERITY_MINOR,
-                                 .confidence = CONFIDENCE_HIGH,
-                                 .lost_ns_per_step = NAN,
-                                 .predicted_gain = NAN,
-                                 .replayed_share = 1,
-                                 .of_whole = facts_of_whole(facts) };
+    *finding =
+        (struct finding){ .id = rule->id,
+                          .title = rule->title,
+                          .advice = rule->inferring != NULL && facts->infers ? rule->inferring
+                                                                             : rule->advice,
+                          .bottleneck = bottleneck,
+                          .severity = SEVERITY_MINOR,
+                          .confidence = CONFIDENCE_HIGH,
+                          .lost_ns_per_step = NAN,
+                          .predicted_gain = NAN,
+                          .replayed_share = 1,
+                          .of_whole = facts_of_whole(facts) };
     if ((facts_are_foreign(facts) && rule->bottleneck != BOTTLENECK_UNSUPPORTED) ||
         !rule->judge(finding, facts))
         return false;

@@ -127,9 +127,15 @@ def check_leak(folder):
               and sites["me/train.py:77 step"] == 9 * (5 * MIB + 100) + 5 * MIB + 100, f"sites {sites}")
         check(device["rounding_bytes"] == 10 * (512 - 100), f"rounding of {device['rounding_bytes']}")
     made = training(10, leak=5 * MIB)
-    made.marks = []  # equal pieces of the history in place of steps
+    made.marks = []  # in place of steps: what they need comes and goes
     check(ids(device_of(write(folder / "leak.pickle", made.whole()))) == ["memory_growth"], "a leak without steps")
     text = run(folder / "leak.pickle").stdout
+    layers = Made()  # of one step: what forward keeps, and a little that comes and goes; then backward gives all back
+    kept = [(layers.alloc(10 * MIB, 30), layers.free(layers.alloc(4 * MIB, 31))) for _ in range(60)]
+    check(ids(device_of(write(folder / "layers.pickle", layers.whole()))) == [], "layers of one step are no steps")
+    for block, _ in reversed(kept):
+        layers.free(block)
+    check(ids(device_of(write(folder / "layers.pickle", layers.whole()))) == [], "one step is no leak")
     for word in ("Live at the peak", "Live memory over the history", "Reserved at the end", "train.py:77 step", "Do: find"):
         check(word in text, f"the page lacks '{word}'")
 
@@ -232,6 +238,38 @@ def check_fragmentation(folder):
         made.segments = made.segments[:101]
     check(device["free_pieces_bytes"] == 1800 * MIB and device["largest_piece_bytes"] == 10 * MIB
           and device["free_whole_bytes"] == 64 * MIB and device["pool_bytes"] == 64 * MIB, f"pieces: {device}")
+
+
+def check_peak(folder):
+    """What is free at the end of a step was in use at its peak."""
+    made = Made()
+    blocks = [made.alloc(20 * MIB, 5) for _ in range(40)]
+    for block in blocks[::2]:
+        made.free(block)
+    whole = made.whole()
+    whole["segments"] = [{"device": 0, "address": 2**40 * i, "total_size": 20 * MIB, "stream": 0, "segment_type": "large",
+                          "segment_pool_id": (0, 0), "frames": [], "blocks": [
+                              {"address": 2**40 * i, "size": 10 * MIB, "requested_size": 10 * MIB, "state": "active_allocated",
+                               "frames": []},
+                              {"address": 0, "size": 10 * MIB, "requested_size": 0, "state": "inactive", "frames": []}]}
+                         for i in range(1, 41)]
+    device = device_of(write(folder / "peak.pickle", whole))
+    check(ids(device) == [] and device["free_pieces_bytes"] == 400 * MIB, f"free at the end: {ids(device)}")
+
+
+def check_lines(folder):
+    """The unwinder records the stack and allocates nothing; Windows has other slashes."""
+    cpp = [{"name": name, "filename": "??", "line": 0} for name in
+           ("torch::unwind::unwind()", "torch::CapturedTraceback::gather(bool, bool, bool)",
+            "c10::cuda::CUDACachingAllocator::Native::DeviceCachingAllocator::malloc()", "at::native::mm(at::Tensor const&)")]
+    windows = [*cpp, {"name": "f", "filename": "C:\\py\\Lib\\site-packages\\torch\\nn.py", "line": 2},
+               {"name": "main", "filename": "C:\\Users\\me\\project\\train.py", "line": 7}]
+    for stack, line in ((cpp, "C++: at::native::mm(at::Tensor const&)"), (windows, "project\\train.py:7 main")):
+        made = Made()
+        made.lines[5] = stack
+        made.alloc(20 * MIB, 5)
+        device = device_of(write(folder / "lines.pickle", made.whole()))
+        check(device["sites"][0]["line"] == line, f"{device['sites'][0]['line']} instead of {line}")
 
 
 def check_churn(folder):
@@ -432,7 +470,7 @@ def check_evil(folder):
 
 
 with tempfile.TemporaryDirectory() as name:
-    for part in (check_leak, check_ring, check_named_in_segments, check_curve, check_calls, check_memory, check_compressed, check_fragmentation, check_churn, check_oom, check_forms,
+    for part in (check_leak, check_ring, check_named_in_segments, check_curve, check_calls, check_memory, check_compressed, check_fragmentation, check_peak, check_lines, check_churn, check_oom, check_forms,
                  check_beside_a_trace, check_folder, check_agreement, check_pipe, check_evil):
         below = pathlib.Path(name) / part.__name__
         below.mkdir()

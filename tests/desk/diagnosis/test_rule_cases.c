@@ -234,6 +234,16 @@ static const struct {
     { "fp32_matmul",
       FIELDS(BUSY, .kernel_name = "Cijk_Alik_Bljk_S_B_Bias_HA_S_SAV", .about = MI300),
       FIELDS(BUSY, .kernel_name = "ck::kernel_gemm<ck::f8_t, float>", .about = MI300) },
+    /* Sums in fp32 make no product of a shorter type one of fp32. */
+    { "fp32_matmul", FIELDS(BUSY, .kernel_name = "void gemmSN_NN_kernel<float, float, float>"),
+      FIELDS(BUSY, .kernel_name = "void gemmSN_NN_kernel<float, __nv_bfloat16, float>") },
+    { "fp32_matmul", FIELDS(BUSY, .kernel_name = "void conv2d_grouped_direct_kernel<float, float>"),
+      FIELDS(BUSY, .kernel_name = "void deep_gemm::sm90_fp8_gemm_1d2d_impl<64u>(float*)") },
+    { "double_precision", FIELDS(BUSY, .kernel_name = "cutlass_80_tensorop_d884gemm_64x64_16x4_nn"),
+      FIELDS(BUSY, .kernel_name = MATRIX_KERNEL) },
+    { "layout_changes",
+      FIELDS(BUSY, .kernel_name = "void cudnn::ops::nchwToNhwcKernel<float, float>"),
+      FIELDS(BUSY, .kernel_name = "sm80_xmma_fprop_implicit_gemm_nhwckrsc_nhwc") },
     { "padding_waste", FIELDS(BUSY, .samples = 8, .tokens = 300, .padded_tokens = 212),
       /* Rounding to 8 alone. */
       FIELDS(BUSY, .samples = 64, .tokens = 313, .padded_tokens = 199) },
@@ -408,8 +418,9 @@ static const struct {
 };
 
 /* Whose traces are not loops of this kind. */
-static const char *const elsewhere[] = { "graph_recapture", "small_operators", "host_computes",
-                                         "straggler", "unread_device" };
+static const char *const elsewhere[] = { "graph_recapture", "recompilation", "small_operators",
+                                         "host_computes",   "straggler",     "unread_device",
+                                         "host_outside" };
 
 static bool has_case(const char *id)
 {

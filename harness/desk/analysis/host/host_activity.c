@@ -292,10 +292,13 @@ static void find_loop(struct host_activity *activity, struct arena *scratch,
 static void claim(struct host_activity *activity, const struct first_uses *uses,
                   const struct captures *captures)
 {
-    static const struct intervals none = { 0 };
+    const struct intervals *again[] = { captures->again ? &captures->taken : NULL, &uses->again };
 
-    if (captures->again)
-        intervals_without(&activity->captures, &captures->taken, &none);
+    for (size_t a = 0; a < ARRAY_SIZE(again); a++)
+        for (int64_t i = 0; again[a] != NULL && i < again[a]->count; i++)
+            intervals_add(&activity->captures, again[a]->items[i].start_ns,
+                          again[a]->items[i].end_ns);
+    intervals_merge(&activity->captures);
     intervals_without(&activity->first_uses, &uses->times, &activity->captures);
 }
 

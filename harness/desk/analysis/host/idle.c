@@ -75,7 +75,7 @@ static void find_window(struct idle *idle, const struct timeline *timeline,
 {
     bool seen = false;
 
-    idle->start_ns = timeline->all.start_ns;
+    idle->start_ns = interval_later(timeline->all.start_ns, timeline->from_ns);
     idle->end_ns = timeline->all.end_ns;
     for (int64_t i = 0; steps->count == 0 && timeline->host_alone && i < timeline->host_count;
          i++) {
@@ -329,6 +329,8 @@ static void find_gaps(struct idle *idle, struct arena *arena, struct sweep *swee
     find_window(idle, sweep->timeline, sweep->steps, sweep->activity);
     sweep_over(sweep);
     idle->busy_ns = sweep->busy_ns;
+    if (idle->busy_ns > idle->end_ns - idle->start_ns) /* a host that was far ahead at the end */
+        idle->end_ns = sweep->timeline->all.end_ns;
 }
 
 struct idle idle_of(struct arena *arena, const struct timeline *timeline, const struct steps *steps,

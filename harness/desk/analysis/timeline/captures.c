@@ -114,32 +114,35 @@ static void find_captures(struct search *search)
     intervals_merge(&search->captures->taken);
 }
 
-/* True if a step does without a capture, between two that have one: what was captured did not fit
- * later. */
-static bool come_back(const struct captures *captures, const struct steps *steps)
+int64_t steps_that_have(const struct intervals *times, const struct steps *steps, bool *again)
 {
     bool begun = false, paused = false;
+    int64_t count = 0;
+
+    *again = false;
 
     for (int64_t i = 0; i < steps->count; i++) {
         const struct trace_event *step = steps->items[i].event;
-        int64_t at = intervals_after(&captures->times, step->start_ns);
-        bool has = at < captures->times.count && captures->times.items[at].start_ns < step->end_ns;
-        if (has && paused)
-            return true;
+        int64_t at = intervals_after(times, step->start_ns);
+        bool has = at < times->count && times->items[at].start_ns < step->end_ns;
+        *again = *again || (has && paused);
         paused = begun && !has;
         begun = begun || has;
+        count += has;
     }
-    return false;
+    return count;
 }
 
 /* In every fifth step or more often, so many times that no warm-up explains it, or anew after a
  * step without. */
 static bool come_again(const struct captures *captures, const struct steps *steps)
 {
+    bool anew;
+
     if (steps->count == 0 || captures->count * 5 < steps->count)
         return false;
-    return captures->count >= CAPTURES_REPEAT ||
-           (captures->count >= CAPTURES_ANEW && come_back(captures, steps));
+    steps_that_have(&captures->times, steps, &anew);
+    return captures->count >= CAPTURES_REPEAT || (captures->count >= CAPTURES_ANEW && anew);
 }
 
 struct captures captures_of(struct arena *arena, const struct timeline *timeline,

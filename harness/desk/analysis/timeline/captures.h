@@ -32,6 +32,10 @@ enum {
     CAPTURES_ANEW = 3,   /* twice may be chance */
 };
 
+/* How many steps have some of these times in them, and whether there is a step without between two
+ * of them: what was made did not fit later. */
+int64_t steps_that_have(const struct intervals *times, const struct steps *steps, bool *again);
+
 struct captures captures_of(struct arena *arena, const struct timeline *timeline,
                             const struct steps *steps);
 

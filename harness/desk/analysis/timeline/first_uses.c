@@ -98,9 +98,28 @@ static void find_by_name(struct search *search)
             (outer != NULL && outer->track == event->track && event->end_ns <= outer->end_ns))
             continue;
         outer = event;
-        add_first_use(search->uses, event->start_ns, event, NULL);
+        intervals_add(&search->uses->again, event->start_ns, event->end_ns);
         search->uses->compilations++;
     }
+}
+
+/* A warm-up compiles in the first steps, for each shape that it meets. */
+static void take_compilations(struct search *search, const struct steps *steps)
+{
+    struct first_uses *uses = search->uses;
+    const struct timeline *timeline = search->timeline;
+    bool anew;
+
+    intervals_merge(&uses->again);
+    uses->compiling_steps = steps_that_have(&uses->again, steps, &anew);
+    if (uses->compiling_steps >= COMPILING_STEPS_LEAST &&
+        (anew || 2 * uses->compiling_steps > steps->count))
+        return;
+    uses->again.count = uses->compiling_steps = 0;
+    for (int64_t i = 0; i < timeline->host_count && uses->compilations > 0; i++)
+        if (search->firsts[timeline->host[i]->name] == FIRST_COMPILATION &&
+            !trace_event_is_call(timeline->host[i]))
+            add_first_use(uses, timeline->host[i]->start_ns, timeline->host[i], NULL);
 }
 
 static void find_captures(struct first_uses *uses, const struct captures *captures)
@@ -115,11 +134,11 @@ static void find_captures(struct first_uses *uses, const struct captures *captur
 }
 
 struct first_uses first_uses_of(struct arena *arena, const struct timeline *timeline,
-                                const struct captures *captures)
+                                const struct captures *captures, const struct steps *steps)
 {
     uint32_t names = trace_file_name_count(timeline->trace);
     struct arena *scratch = arena_scratch(arena);
-    struct first_uses uses = { .times.arena = arena };
+    struct first_uses uses = { .times.arena = arena, .again.arena = arena };
     struct search search = { &uses, timeline, ARENA_NEW(scratch, bool, names),
                              ARENA_NEW(scratch, enum first, names) };
 
@@ -131,9 +150,11 @@ struct first_uses first_uses_of(struct arena *arena, const struct timeline *time
     }
     find_launches(&search);
     find_by_name(&search);
+    take_compilations(&search, steps);
     find_captures(&uses, captures);
     intervals_merge(&uses.times);
     uses.idle = timeline_idle_within(arena, timeline, &uses.times);
+    uses.idle_again = timeline_idle_within(arena, timeline, &uses.again);
     arena_close(scratch);
     return uses;
 }

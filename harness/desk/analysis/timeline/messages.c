@@ -30,6 +30,7 @@ struct sweep {
     struct intervals peers;
     struct sized smallest, largest;
     int64_t shortest_ns;
+    bool computes_backward, has_sent; /* since backward began last */
 };
 
 enum message_kind message_kind_of(const char *collective, const char *kernel)
@@ -62,6 +63,16 @@ enum message_kind message_kind_of(const char *collective, const char *kernel)
         if (strstr(name, parts[i].part) != NULL)
             return parts[i].is;
     return MESSAGE_OTHER;
+}
+
+/* Where nothing is stated, what sends and receives is one (messages.h). */
+static bool is_exchange(const char *collective, const char *kernel)
+{
+    static const char *const parts[] = { "all_to_all", "alltoall", "AllToAll" };
+
+    return name_has_one(collective, parts, ARRAY_SIZE(parts)) ||
+           name_has_one(kernel, parts, ARRAY_SIZE(parts)) ||
+           (collective[0] == '\0' && strstr(kernel, "SendRecv") != NULL);
 }
 
 /* Without marks, what another thread than the loop's launches within a step is of the backward
@@ -132,6 +143,9 @@ static void take_message(struct sweep *sweep, const struct work *work, bool in_b
 
     if (kind == MESSAGE_POINT_TO_POINT && stated == 0 && !sweep->names_peers)
         kind = MESSAGE_OTHER;
+    sweep->messages->exchanges +=
+        kind == MESSAGE_OTHER &&
+        is_exchange(trace_file_name(trace, stated), trace_file_name(trace, event->name));
     if (kind == MESSAGE_POINT_TO_POINT)
         sweep->has_peers = true;
     if ((kind == MESSAGE_POINT_TO_POINT || meets_after_pipeline(kind, event, in_backward)) &&
@@ -141,6 +155,11 @@ static void take_message(struct sweep *sweep, const struct work *work, bool in_b
     sum = in_backward ? &sweep->messages->backward[kind] : &sweep->messages->elsewhere[kind];
 
     sum->count++;
+    if (sweep->computes_backward && !sweep->has_sent &&
+        (kind == MESSAGE_ALL_REDUCE || kind == MESSAGE_REDUCE_SCATTER)) {
+        sweep->has_sent = true;
+        sweep->messages->sendings++;
+    }
     if (intervals_contain(&sweep->phases->times[PHASE_OPTIMIZER], work->call->start_ns))
         sweep->messages->optimizer_ns = intervals_sum_ns(sweep->messages->optimizer_ns, ns);
     if (event->bytes < 0)
@@ -226,6 +245,10 @@ struct messages messages_of(struct arena *arena, const struct timeline *timeline
         else if (work->kind == WORK_COMPUTATION && in_backward)
             messages.backward_ns =
                 intervals_sum_ns(messages.backward_ns, work->event->end_ns - work->event->start_ns);
+        if (work->kind == WORK_COMPUTATION) {
+            sweep.has_sent = sweep.has_sent && in_backward;
+            sweep.computes_backward = in_backward;
+        }
     }
     if (sweep.has_peers)
         messages.peer_exposed_ns = exposed_ns(&sweep, scratch);

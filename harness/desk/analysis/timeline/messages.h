@@ -38,6 +38,8 @@ struct message_sum {
 struct messages {
     struct message_sum backward[MESSAGE_COUNT], elsewhere[MESSAGE_COUNT];
     int64_t backward_ns;  /* computation that backward launched: a sum of durations */
+    int64_t sendings;     /* backward passes that reductions followed, or went along with */
+    int64_t exchanges;    /* all-to-alls, of MESSAGE_OTHER */
     int64_t optimizer_ns; /* messages that the phase "optimizer" launched: the same */
 
     /* The union of messages between two ranks while nothing is computed; if there are some, with

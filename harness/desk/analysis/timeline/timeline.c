@@ -380,6 +380,23 @@ struct usage timeline_counted_usage(const struct timeline *timeline)
     return usage;
 }
 
+int64_t timeline_cut_ns(const struct timeline *timeline)
+{
+    int64_t span_ns = timeline->all.span_ns, end_ns = timeline->all.start_ns, busy_ns = 0;
+
+    for (int64_t i = 0; i < timeline->work_count && 100 * busy_ns <= span_ns; i++) {
+        const struct trace_event *event = timeline->work[i].event, *call = timeline->work[i].call;
+        int64_t gap_ns = event->start_ns - end_ns;
+        if (20 * gap_ns >= span_ns && gap_ns >= 100 * busy_ns && call != NULL &&
+            10 * (event->start_ns - call->end_ns) >= 9 * gap_ns)
+            return event->start_ns;
+        if (event->end_ns > end_ns)
+            busy_ns += event->end_ns - interval_later(event->start_ns, end_ns);
+        end_ns = interval_later(end_ns, event->end_ns);
+    }
+    return INT64_MIN;
+}
+
 const struct track_usage *timeline_busiest(const struct timeline *timeline)
 {
     const struct track_usage *most = NULL;

@@ -74,8 +74,8 @@ struct timeline {
     struct usage all; /* all devices as one, as HolisticTraceAnalysis takes a rank's trace */
     struct track_usage *devices, *streams; /* by number */
     int64_t device_count, stream_count;
-    int64_t from_ns; /* the first marked step begins: totals leave out what ended before;
-                      * INT64_MIN: no step is marked, or steps are not known yet */
+    int64_t from_ns; /* the first marked step begins, or what is cut off ends: totals leave out what
+                      * ended before; INT64_MIN: neither, or steps are not known yet */
     bool host_alone; /* no device is described, called, at work or `needed`: the host computes
                         itself */
     /* The name of the first event that only a program with a GPU has, or "backend nccl"; NULL:
@@ -95,6 +95,11 @@ static inline bool timeline_counts(const struct timeline *timeline, const struct
 /* The usage of all devices as one, by the work that totals count; its part before the first marked
  * step is cut off. */
 struct usage timeline_counted_usage(const struct timeline *timeline);
+
+/* The end of a wait at the start of the recording: work had been launched and waited, for a
+ * twentieth of the recording or more, before the device had worked for a hundredth of that. What it
+ * waited for began before the recording, and is not in it. INT64_MIN: there is none. */
+int64_t timeline_cut_ns(const struct timeline *timeline);
 
 /* The device that did most of the work; NULL: none did any. */
 const struct track_usage *timeline_busiest(const struct timeline *timeline);

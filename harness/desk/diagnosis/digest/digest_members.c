@@ -136,6 +136,8 @@ static void messages_members(struct members *members, void *object)
                                                    numbers[i * SUM + 2] };
     }
     member_count(members, "backward_ns", &messages->backward_ns);
+    member_count(members, "sendings", &messages->sendings);
+    member_count(members, "exchanges", &messages->exchanges);
     member_number(members, "fixed_ns", &messages->fixed_ns);
     member_number(members, "shortest_ns", &messages->shortest_ns);
 }
@@ -192,6 +194,7 @@ void facts_members(struct members *members, void *object)
     member_number(members, "busy_ns", &facts->busy_ns);
     member_number(members, "launches", &facts->launches);
     member_bool(members, "lacks_work", &facts->lacks_work);
+    member_bool(members, "infers", &facts->infers);
     member_number(members, "passes", &facts->passes);
     member_number(members, "median_step_ns", &facts->median_step_ns);
 }

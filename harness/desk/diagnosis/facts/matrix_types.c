@@ -71,19 +71,17 @@ static const struct {
     const char *text, *advice;
 } rows[8] = {
     [0] = { "", NULL },
-    [1] = { "fp16", "train in fp16 with fp32 master weights (autocast and GradScaler); bf16 and "
-                    "tf32 are not "
-                    "for this device" },
-    [2] = { "bf16", "train in bf16 with fp32 master weights (autocast)" },
-    [3] = { "bf16 and fp16", "train in bf16 with fp32 master weights (autocast)" },
+    [1] = { "fp16", "compute in fp16 (autocast; in training with fp32 master weights and "
+                    "GradScaler); bf16 and tf32 are not for this device" },
+    [2] = { "bf16", "compute in bf16 (autocast; in training with fp32 master weights)" },
+    [3] = { "bf16 and fp16", "compute in bf16 (autocast; in training with fp32 master weights)" },
     [4] = { "tf32", "allow tf32 (torch.set_float32_matmul_precision(\"high\"))" },
-    [5] = { "fp16 and tf32", "train in fp16 with fp32 master weights (autocast and GradScaler), or "
-                             "allow tf32, at half "
-                             "of that rate" },
-    [6] = { "bf16 and tf32", "train in bf16 with fp32 master weights (autocast), or allow tf32, at "
-                             "half of that rate" },
-    [7] = { "bf16, fp16 and tf32", "train in bf16 with fp32 master weights (autocast), or allow "
-                                   "tf32, at half of that rate "
+    [5] = { "fp16 and tf32", "compute in fp16 (autocast; in training with fp32 master weights and "
+                             "GradScaler), or allow tf32, at half of that rate" },
+    [6] = { "bf16 and tf32", "compute in bf16 (autocast; in training with fp32 master weights), or "
+                             "allow tf32, at half of that rate" },
+    [7] = { "bf16, fp16 and tf32", "compute in bf16 (autocast; in training with fp32 master "
+                                   "weights), or allow tf32, at half of that rate "
                                    "(torch.set_float32_matmul_precision(\"high\"))" },
 };
 

@@ -4,6 +4,7 @@
 #include "harness/desk/diagnosis/rules/rules.h"
 
 #include "harness/base/words/text.h"
+#include "harness/desk/analysis/names/event_names.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -54,6 +55,23 @@ static bool lacks_work(const struct launches *launches)
     return lost * 10 > launches->count + launches->lost_count;
 }
 
+/* Whether nothing is of a training: no backward pass, and no optimizer. */
+static bool infers(const struct summary *summary)
+{
+    static const char *const parts[] = { "ackward", "bwd", "dgrad", "wgrad", "autograd::engine" };
+    const struct kernels *kernels = &summary->kernels;
+    bool trains = summary->phases.seen[PHASE_BACKWARD] || summary->phases.seen[PHASE_OPTIMIZER] ||
+                  spans_find(&summary->spans, summary->trace, "Optimizer.", true) != NULL ||
+                  spans_find(&summary->spans, summary->trace, "autograd::engine", true) != NULL;
+
+    for (int64_t i = 0; i < kernels->count && !trains; i++) {
+        const char *name = trace_file_name(summary->trace, kernels->rows[i].name);
+        trains = name_has_one(name, parts, ARRAY_SIZE(parts)) ||
+                 kernel_class_of(name) == CLASS_OPTIMIZER;
+    }
+    return !trains;
+}
+
 struct facts facts_of(const struct summary *ranks, int64_t count, int64_t which)
 {
     const struct summary *summary = &ranks[which];
@@ -79,6 +97,7 @@ struct facts facts_of(const struct summary *ranks, int64_t count, int64_t which)
     facts.busy_ns = (double)summary->idle.busy_ns / facts.steps;
     facts.launches = (double)summary->launches.count / facts.steps;
     facts.lacks_work = lacks_work(&summary->launches);
+    facts.infers = infers(summary);
     facts.passes = forward != NULL ? (double)forward->count / facts.steps : 1;
     recorded_ns = (double)(summary->graph.end_ns - summary->graph.start_ns);
     time = replay(summary->arena, &summary->graph, NULL, 0, NULL);
@@ -379,6 +398,19 @@ bool facts_host_sets_pace(const struct facts *facts)
            facts->summary->idle.paced_ns >= RULE_SHARE_MAJOR * facts->window_ns;
 }
 
+/* Two steps are few, but if each is nearly all one thing that the host does, no third is needed. */
+static bool one_cause_fills(const struct facts *facts)
+{
+    static const enum host_kind causes[] = { HOST_LOADING,    HOST_LOGGING,   HOST_SAVING,
+                                             HOST_ALLOCATING, HOST_FIRST_USE, HOST_WORKING };
+    int64_t most_ns = 0;
+
+    for (size_t i = 0; i < ARRAY_SIZE(causes); i++)
+        most_ns = interval_later(most_ns, idle_host_ns(&facts->summary->idle.all, causes[i]));
+    return facts->summary->steps.count >= 2 && !facts_steps_are_guessed(facts) &&
+           (double)most_ns >= RULE_SHARE_FILLS * facts->window_ns;
+}
+
 bool facts_are_few(const struct facts *facts)
 {
     int64_t count = 0;
@@ -388,7 +420,7 @@ bool facts_are_few(const struct facts *facts)
     for (int64_t i = 0; i < facts->rank_count && count < RULE_WORK_LEAST; i++)
         count += facts->ranks[i].timeline.host_alone ? facts->ranks[i].operators.count
                                                      : facts->ranks[i].timeline.work_count;
-    return count < RULE_WORK_LEAST && !filled;
+    return count < RULE_WORK_LEAST && !filled && !one_cause_fills(facts);
 }
 
 bool facts_are_foreign(const struct facts *facts)
@@ -396,7 +428,7 @@ bool facts_are_foreign(const struct facts *facts)
     const struct trace_file *trace = facts->summary->trace;
 
     if (trace->event_count == 0 && trace->frame_count == 0 &&
-        trace->other_count > trace->name_count)
+        trace->other_count > trace->name_count && trace->recorder == NULL)
         return true;
     return facts->summary->timeline.work_count == 0 && trace->unread_device != NULL;
 }
@@ -404,6 +436,15 @@ bool facts_are_foreign(const struct facts *facts)
 bool facts_of_whole(const struct facts *facts)
 {
     return !facts->has_steps && facts->steps < 2;
+}
+
+double facts_cut_ns(const struct facts *facts)
+{
+    const struct summary *summary = facts->summary;
+
+    return summary->steps.count == 0 && summary->timeline.work_count > 0
+               ? fmax(0, (double)(summary->idle.start_ns - summary->timeline.all.start_ns))
+               : 0;
 }
 
 bool facts_steps_are_guessed(const struct facts *facts)

@@ -27,6 +27,9 @@
 #define RULE_SHARE_MAJOR    0.15
 #define RULE_SHARE_CRITICAL 0.5
 
+/* What takes this share of two steps is their cause, however little else is in them. */
+#define RULE_SHARE_FILLS 0.8
+
 /* A device that is busy for a smaller share of a step waits for its host, and is not called
  * healthy. One that is busy for a larger share sets the pace (facts_pace()). */
 #define RULE_BUSY_GOOD 0.7
@@ -64,6 +67,7 @@ struct facts {
     double step_ns, busy_ns;
     double launches; /* that caused work */
     bool lacks_work; /* of more than a tenth of the launches: idle time may be none */
+    bool infers;     /* nothing in the trace is of a training: no backward pass, no optimizer */
     double passes;   /* forward passes per step; 1 where none is marked */
     double median_step_ns;
     /* Rules whose changes are assumed to be made, and what an iteration of the loop takes with them
@@ -93,6 +97,7 @@ enum finding_site {
     SITE_DEVICE_COPIES, /* from the device to itself */
     SITE_FIRST_USES,
     SITE_CAPTURES,
+    SITE_OUTSIDE, /* what the loop's thread does before the first work, and after the last */
     SITE_COUNT
 };
 
@@ -102,6 +107,7 @@ struct rule {
     const char *symptom;   /* seen in the trace */
     const char *meaning;   /* why that costs something */
     const char *advice;    /* how to save it */
+    const char *inferring; /* the same to who does not train; NULL: no other */
     const char *cost;      /* how it is computed and bounded, or that it is no time */
     const char *threshold; /* and its source */
     bool costs_no_time; /* or nobody knows how much; else its share of a step sets the severity */
@@ -240,6 +246,10 @@ const char *facts_per(const struct facts *facts);
 bool facts_are_foreign(const struct facts *facts);
 
 bool facts_of_whole(const struct facts *facts); /* nothing marks steps */
+
+/* How long the first work waited for what began before the recording (timeline_cut_ns()); 0: it did
+ * not. */
+double facts_cut_ns(const struct facts *facts);
 
 /* The steps are repetitions of work without a mark, which may be layers of one step: nothing is
  * said of what goes on from step to step. */

@@ -363,6 +363,8 @@ const struct rule rules_of_copies[] = {
                    "have it twice",
         .advice = "use it where it is: gradient_as_bucket_view=True in DistributedDataParallel, "
                   "views instead of clone() and contiguous()",
+        .inferring = "use it where it is: views instead of clone() and contiguous(), results "
+                     "written into their place (out=)",
         .cost = "what a replay gains without these copies",
         .threshold = "5% of a step",
         .bottleneck = BOTTLENECK_COPIES,

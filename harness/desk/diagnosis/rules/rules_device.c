@@ -39,6 +39,21 @@ static bool is_fp32_product(const char *name)
            !names_short_type(name);
 }
 
+static bool is_double(const char *name)
+{
+    static const char *const parts[] = { "<double", " double", "d884", "dgemm", "f64f64" };
+
+    return name_has_one(name, parts, ARRAY_SIZE(parts));
+}
+
+/* cuDNN's, and MIOpen's. */
+static bool changes_layout(const char *name)
+{
+    static const char *const parts[] = { "nchwToNhwc", "nhwcToNchw", "batched_transpose_" };
+
+    return name_has_one(name, parts, ARRAY_SIZE(parts));
+}
+
 static bool is_elementwise(const char *name)
 {
     static const char *const parts[] = { "elementwise", "bias_add_", "residual_add_" };
@@ -174,6 +189,42 @@ static bool judge_fp32_matmul(struct finding *finding, const struct facts *facts
         100 * products.ns / all.ns, facts->device->name, matrix_types_text(types),
         100 * facts_busy_share(facts), step_text(facts).text);
     return shortens_computing(finding, facts);
+}
+
+/* Half of the bytes, and at least half of the time. */
+static double saved_by_single(const struct facts *facts)
+{
+    return 0.5 * kernels_that(facts, is_double).ns;
+}
+
+static bool judge_double_precision(struct finding *finding, const struct facts *facts)
+{
+    struct share share = kernels_that(facts, is_double), all = kernels_that(facts, is_any);
+
+    if (!(share.ns >= 0.1 * all.ns))
+        return false;
+    finding->gain_is_least = true; /* what such products take differs 64-fold between devices */
+    finding_says(finding, "%.4g kernels %s compute in double precision (fp64): %s of %s",
+                 share.count, facts_per(facts), quantity_time(share.ns).text,
+                 step_text(facts).text);
+    return shortens_computing(finding, facts);
+}
+
+static double saved_layouts(const struct facts *facts)
+{
+    return kernels_that(facts, changes_layout).ns;
+}
+
+static bool judge_layout_changes(struct finding *finding, const struct facts *facts)
+{
+    struct share share = kernels_that(facts, changes_layout);
+
+    finding_says(finding,
+                 "%.4g kernels %s only turn tensors from one layout into the other (NCHW, NHWC), "
+                 "which takes %s of %s",
+                 share.count, facts_per(facts), quantity_time(share.ns).text,
+                 step_text(facts).text);
+    return share.count > 0 && shortens_computing(finding, facts);
 }
 
 /* Sums over all steps. */
@@ -429,6 +480,7 @@ static bool judge_low_utilisation(struct finding *finding, const struct facts *f
             most == HOST_OUTSIDE     ? "outside of any event"
             : most == HOST_WORKING   ? "without launching anything"
             : most == HOST_FIRST_USE ? "things that it does once"
+            : most == HOST_CAPTURING ? "capturing or compiling again"
                                      : host_kind_name(most));
     finding_informs(finding);
     return true;
@@ -485,6 +537,35 @@ const struct rule rules_of_device[] = {
         .judge = judge_fp32_matmul,
         .saved_computing_ns = saved_by_matrix_units,
         .site = SITE_NONE, /* the type is chosen for the whole model */
+    },
+    {
+        .id = "double_precision",
+        .title = "The device computes in double precision",
+        .symptom = "a tenth of the kernel time or more is in kernels whose names say double",
+        .meaning = "fp64 moves twice the bytes of fp32, and GPUs for games and inference compute "
+                   "it at a 32nd or 64th of the rate",
+        .advice = "make inputs and weights fp32 (.float(); NumPy's arrays are double unless told "
+                  "otherwise), unless the numbers need it",
+        .cost = "half of the time of these kernels at least",
+        .threshold = "a tenth of kernel time; 5% of a step",
+        .bottleneck = BOTTLENECK_DEVICE,
+        .judge = judge_double_precision,
+        .saved_computing_ns = saved_by_single,
+        .site = SITE_NONE, /* the type is chosen for the whole model */
+    },
+    {
+        .id = "layout_changes",
+        .title = "Convolutions turn their tensors into another layout and back",
+        .symptom = "kernels named nchwToNhwc, nhwcToNchw or batched_transpose",
+        .meaning = "the fastest convolutions want channels last, and the model's tensors have them "
+                   "first",
+        .advice = "use channels_last for model and input (.to(memory_format=torch.channels_last))",
+        .cost = "the time of these kernels",
+        .threshold = "5% of a step",
+        .bottleneck = BOTTLENECK_DEVICE,
+        .judge = judge_layout_changes,
+        .saved_computing_ns = saved_layouts,
+        .site = SITE_NONE, /* each convolution launches some */
     },
     {
         .id = "padding_waste",

@@ -475,6 +475,8 @@ const struct rule rules_of_host[] = {
                    "another library, or nothing that the profiler records",
         .advice = "do it on the device or in the loader's workers, or launch work that the device "
                   "does meanwhile",
+        .inferring =
+            "do it on the device, in another thread, or launch work that the device does meanwhile",
         .cost = "what a replay gains without that work",
         .threshold = "5% of a step; a pause is 5 times the median time between launches",
         .bottleneck = BOTTLENECK_HOST_WORK,

@@ -40,7 +40,8 @@ static bool judge_initialisation(struct finding *finding, const struct facts *fa
     list(what, sizeof what, uses->launches,
          "kernel is launched for the first time in a call of over 1 ms",
          "kernels are launched for the first time in a call of over 1 ms");
-    list(what, sizeof what, uses->compilations, "compilation", "compilations");
+    if (uses->compiling_steps == 0)
+        list(what, sizeof what, uses->compilations, "compilation", "compilations");
     list(what, sizeof what, uses->captures, "capture of a graph", "captures of graphs");
     list(what, sizeof what, uses->instantiated, "instantiation", "instantiations");
     list(what, sizeof what, uses->loads, "module loaded", "modules loaded");
@@ -80,6 +81,23 @@ static bool judge_graph_recapture(struct finding *finding, const struct facts *f
         finding,
         "%lld graphs are captured in %.0f steps; meanwhile the device is idle for %s of %s",
         (long long)captures->count, facts->steps, quantity_time(idle).text, step_text(facts).text);
+    return finding_replays(finding, facts, idle);
+}
+
+static bool judge_recompilation(struct finding *finding, const struct facts *facts)
+{
+    const struct first_uses *uses = &facts->summary->first_uses;
+    double idle = (double)intervals_within_ns(&uses->idle_again, facts->summary->idle.start_ns,
+                                              facts->summary->idle.end_ns) /
+                  facts->steps;
+
+    if (uses->compiling_steps == 0)
+        return false;
+    finding_says(finding,
+                 "code is compiled in %lld of %lld steps, %lld times; meanwhile the device is idle "
+                 "for %s of %s",
+                 (long long)uses->compiling_steps, (long long)facts->summary->steps.count,
+                 (long long)uses->compilations, quantity_time(idle).text, step_text(facts).text);
     return finding_replays(finding, facts, idle);
 }
 
@@ -439,6 +457,22 @@ const struct rule rules_of_launches[] = {
         .threshold = "5% of a step, and a capture in every fifth step",
         .bottleneck = BOTTLENECK_FIRST_USE,
         .judge = judge_graph_recapture,
+        .site = SITE_CAPTURES,
+        .alter = capture_once,
+    },
+    {
+        .id = "recompilation",
+        .title = "Code is compiled again and again",
+        .symptom = "spans in which PyTorch compiles, in three steps or more, with a step between "
+                   "them that has none, or in most of the steps",
+        .meaning = "what was compiled does not fit the next input: other shapes, or a guard on a "
+                   "value that changes",
+        .advice = "see why (TORCH_LOGS=recompiles); mark what varies (torch._dynamo.mark_dynamic, "
+                  "dynamic=True), or pad to a few shapes",
+        .cost = "what a replay gains without these compilations",
+        .threshold = "5% of a step; compilations in the first steps alone are a warm-up",
+        .bottleneck = BOTTLENECK_FIRST_USE,
+        .judge = judge_recompilation,
         .site = SITE_CAPTURES,
         .alter = capture_once,
     },

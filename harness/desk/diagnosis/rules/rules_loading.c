@@ -269,6 +269,8 @@ const struct rule rules_of_loading[] = {
                    "(enumerate(DataLoader)) or prepares it",
         .meaning = "the loader is slower than the device, or the loop does its work",
         .advice = "load in more workers (num_workers), ahead of the loop, or make loading cheaper",
+        .inferring = "prepare the next input in another thread or process while the device "
+                     "computes, or make it cheaper",
         .cost = "what a replay gains without loading, but for what more workers would need "
                 "themselves on the cores that are left; where batches are pageable, that idle time",
         .threshold = "torch_tb_profiler: data loading over 5% of a step",

@@ -394,6 +394,7 @@ const struct rule rules_of_memory[] = {
         .meaning = "a larger batch fits, and would give these kernels more work",
         .advice = "raise the batch, and the learning rate with it, until kernels are long enough "
                   "or memory is used; with checkpointing, keep more activations",
+        .inferring = "serve more requests at once, until kernels are long enough or memory is used",
         .cost = "none: it is for information",
         .costs_no_time = true,
         .threshold = "peak below 50% of the device's memory: a larger batch fits",

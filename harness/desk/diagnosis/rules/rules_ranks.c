@@ -62,6 +62,7 @@ static bool model_is_split(const struct facts *facts)
 #define SMALL_BYTES  (1.0 * (1 << 20))
 
 enum { MESSAGES_LEAST = 8 }; /* per step, as of small copies */
+enum { SENDINGS_LEAST = 2 }; /* per step: with one nothing is sent twice */
 
 static double bucket_count(const struct reductions *reductions)
 {
@@ -254,6 +255,59 @@ static bool judge_messages_of_host(struct finding *finding, const struct facts *
     return finding_costs_from(finding, facts, waits, RULE_COMMUNICATION_LEAST);
 }
 
+/* --- What to do about messages, by what they are --- */
+
+/* The kind of which most is sent, by bytes where the trace states them. */
+static enum message_kind most_sent(const struct facts *facts)
+{
+    const struct messages *messages = &facts->summary->messages;
+    double most = 0;
+    enum message_kind kind = MESSAGE_COUNT;
+
+    for (int i = 0; i < MESSAGE_COUNT; i++) {
+        const struct message_sum *in = &messages->backward[i], *out = &messages->elsewhere[i];
+        double sent = (double)(in->count + out->count) + (double)(in->bytes + out->bytes);
+        if (sent > most) {
+            most = sent;
+            kind = (enum message_kind)i;
+        }
+    }
+    return kind;
+}
+
+/* Each of so many micro-batches sends its gradients; 1: there is one, or the last alone sends. */
+static double sendings(const struct facts *facts)
+{
+    return facts->infers ? 1 : fmax(1, (double)facts->summary->messages.sendings / facts->steps);
+}
+
+static const char *advice_on_messages(const struct finding *finding, const struct facts *facts)
+{
+    const struct messages *messages = &facts->summary->messages;
+    const struct message_sum *gathers = &messages->elsewhere[MESSAGE_ALL_GATHER];
+    enum message_kind kind = most_sent(facts);
+
+    if (sendings(facts) >= SENDINGS_LEAST)
+        return "send gradients once per update: all micro-batches but the last within no_sync() "
+               "(FSDP: set_requires_gradient_sync(False))";
+    if (kind == MESSAGE_OTHER && messages->exchanges > 0)
+        return "exchange less or earlier: start it while what does not need it is computed (shared "
+               "experts, dense layers), in a shorter type, most of it within a node";
+    if (kind == MESSAGE_POINT_TO_POINT)
+        return "give each rank of the pipeline something to compute meanwhile: more micro-batches, "
+               "and sends that do not wait (batch_isend_irecv)";
+    if (messages->elsewhere[MESSAGE_ALL_REDUCE].bytes > 0 && model_is_split(facts))
+        return "these are activations of a model that is split: split it over fewer ranks or over "
+               "faster links, or let messages go while something else is computed";
+    if (kind == MESSAGE_ALL_GATHER && gathers->bytes < SMALL_BYTES * (double)gathers->count)
+        return "many small gathers in forward are statistics (SyncBatchNorm): use them in fewer "
+               "layers, or a norm that needs none";
+    if (kind == MESSAGE_ALL_GATHER || kind == MESSAGE_REDUCE_SCATTER)
+        return "gather parameters before they are needed (FSDP: prefetch, larger units), or keep "
+               "all of them within a node (HYBRID_SHARD)";
+    return finding->advice;
+}
+
 static bool judge_exposed_communication(struct finding *finding, const struct facts *facts)
 {
     const struct usage *usage = &facts->summary->usage;
@@ -273,6 +327,13 @@ static bool judge_exposed_communication(struct finding *finding, const struct fa
                  "communication takes %s of %s; %s of that does not overlap with compute%s",
                  quantity_time((double)usage->kind_ns[WORK_COMMUNICATION] / facts->steps).text,
                  step_text(facts).text, quantity_time(exposed).text, waiting);
+    finding->advice = advice_on_messages(finding, facts);
+    if (sendings(facts) >= SENDINGS_LEAST) {
+        finding_says(finding, "; gradients are sent after each of %.3g backward passes of a step",
+                     sendings(facts));
+        return finding_costs_from(finding, facts, rest * (1 - 1 / sendings(facts)),
+                                  RULE_COMMUNICATION_LEAST);
+    }
     found = judge_overlap(finding, facts, rest);
     judge_share_of_backward(finding, facts, exposed);
     return found;
@@ -517,6 +578,8 @@ const struct rule rules_of_ranks[] = {
         .meaning = "the step waits for messages that could go while backward computes",
         .advice = "start it in buckets during backward (DDP), compress gradients, or accumulate "
                   "them",
+        .inferring = "split the model over fewer ranks, or over faster links; let messages go "
+                     "while something else is computed; send a shorter type",
         .cost = "that time, without what is a wait for a slow rank, without what larger messages "
                 "would save (small_messages), and without a pipeline's waits (pipeline_bubble); "
                 "the gain is at most the computation that can hide it",

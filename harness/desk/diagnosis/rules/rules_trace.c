@@ -2,6 +2,7 @@
 #include "harness/desk/diagnosis/rules/rules.h"
 
 #include "harness/base/words/text.h"
+#include "harness/desk/analysis/names/event_names.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -43,6 +44,22 @@ static bool judge_empty_recording(struct finding *finding, const struct facts *f
     return true;
 }
 
+/* PyTorch's profiler asks for the rows of AMD's GPUs by the same name. */
+static const char *device_advice(const struct facts *facts)
+{
+    const struct trace_file *trace = facts->summary->trace;
+
+    if (trace->recorder != NULL)
+        return "record what the program gives the GPU (nsys profile --trace=cuda,nvtx; dlprof "
+               "--nsys_opts=\"-t cuda,nvtx\"), as a user who may, and let the program end by "
+               "itself";
+    for (uint32_t i = 0; i < trace_file_name_count(trace); i++)
+        if (name_begins(trace_file_name(trace, i), "hip"))
+            return "record the device as well (ProfilerActivity.CUDA is for ROCm, too), and check "
+                   "that this PyTorch has roctracer or rocprofiler-sdk";
+    return NULL;
+}
+
 static bool judge_no_device_activity(struct finding *finding, const struct facts *facts)
 {
     bool alone = facts->summary->timeline.host_alone;
@@ -57,8 +74,14 @@ static bool judge_no_device_activity(struct finding *finding, const struct facts
     if (needed != NULL)
         finding_says(finding, "; there was a GPU, as %.60s shows, but its rows are missing",
                      needed);
+    if (facts->summary->trace->recorder_said[0] != '\0')
+        finding_says(finding, "; %s says: %.160s", facts->summary->trace->recorder,
+                     facts->summary->trace->recorder_said);
+    if (device_advice(facts) != NULL)
+        finding->advice = device_advice(facts);
     finding->severity = SEVERITY_MAJOR;
-    if (alone) { /* Nobody is at fault who computes on a host. */
+    if (alone &&
+        facts->summary->trace->recorder == NULL) { /* Nobody is at fault who computes on a host. */
         finding->bottleneck = BOTTLENECK_NONE;
         finding_informs(finding);
     }
@@ -80,7 +103,7 @@ complain(struct finding *finding, const char *advice, const char *format, ...)
     va_end(arguments);
 }
 
-enum { STEPS_LEAST = 3 };
+enum { STEPS_LEAST = 3, OUTSIDE_TIMES = 2 };
 
 static void complain_of_recording(struct finding *finding, const struct trace_file *trace)
 {
@@ -132,8 +155,8 @@ static void complain_of_launches(struct finding *finding, const struct facts *fa
 {
     const struct launches *launches = &facts->summary->launches;
     const char *host = facts->summary->trace->recorder != NULL
-                           ? "record the calls of CUDA too (nsys profile --trace=cuda,nvtx,osrt), "
-                             "in whole steps"
+                           ? "record the calls of CUDA too (nsys profile --trace=cuda,nvtx), in "
+                             "whole steps"
                            : "record the host too (ProfilerActivity.CPU), in whole steps";
 
     if (launches->count == 0)
@@ -176,6 +199,11 @@ static bool judge_insufficient_data(struct finding *finding, const struct facts 
         complain(finding, "record at least 3 whole steps",
                  "%lld kernels and copies are too few to judge by",
                  (long long)summary->timeline.work_count);
+    if (facts_cut_ns(facts) > 0)
+        complain(finding, "let the recording begin earlier, at the start of a step",
+                 "the first work waits for %s for what began before the recording: that is its "
+                 "start, and is left out",
+                 quantity_time(facts_cut_ns(facts)).text);
     complain_of_steps(finding, facts);
     if (summary->timeline.work_count > 0) {
         complain_of_launches(finding, facts);
@@ -187,14 +215,87 @@ static bool judge_insufficient_data(struct finding *finding, const struct facts 
                      graphs, graphs == 1 ? "" : "es");
         complain_of_messages(finding, facts);
         if (summary->trace->device_count == 0)
-            complain(finding, "record with a profiler that describes the device, as PyTorch's does",
+            complain(finding,
+                     summary->trace->recorder != NULL
+                         ? "export with the nsys that recorded, which describes the device"
+                         : "record with a profiler that describes the device, as PyTorch's does",
                      "the device is not described, so its abilities and its memory are unknown");
     }
     finding_informs(finding);
-    if ((facts_are_few(facts) || soundness_trust(&summary->soundness, 0) == TRUST_LITTLE) &&
+    if ((facts_are_few(facts) || soundness_trust(&summary->soundness, 0) == TRUST_LITTLE ||
+         facts_cut_ns(facts) >= facts->window_ns) &&
         summary->timeline.work_count > 0)
         finding->bottleneck = BOTTLENECK_UNCLEAR;
     return finding->evidence[0] != '\0';
+}
+
+/* --- What the host did while no device was at work yet, or any more --- */
+
+struct outside {
+    int64_t first_ns, last_ns; /* of the loop's thread */
+    int64_t before[HOST_KIND_COUNT], after[HOST_KIND_COUNT];
+};
+
+static struct outside outside_of(const struct summary *summary)
+{
+    const struct timeline *timeline = &summary->timeline;
+    struct outside outside = { timeline->all.start_ns, timeline->all.end_ns, { 0 }, { 0 } };
+
+    for (int64_t i = 0; i < timeline->host_count; i++)
+        if (timeline->host[i]->track == summary->host.loop) {
+            outside.first_ns = interval_earlier(outside.first_ns, timeline->host[i]->start_ns);
+            outside.last_ns = interval_later(outside.last_ns, timeline->host[i]->end_ns);
+        }
+    host_activity_between(&summary->host, summary->host.loop, outside.first_ns,
+                          timeline->all.start_ns, outside.before);
+    host_activity_between(&summary->host, summary->host.loop, timeline->all.end_ns, outside.last_ns,
+                          outside.after);
+    return outside;
+}
+
+static void say_outside(struct finding *finding, const char *when, int64_t all_ns,
+                        const int64_t *ns, int64_t span_ns)
+{
+    static const char *const does[HOST_KIND_COUNT] = { "on what is not recorded",
+                                                       "in operators",
+                                                       "waiting for data",
+                                                       "logging",
+                                                       "saving",
+                                                       "launching",
+                                                       "copying",
+                                                       "allocating memory",
+                                                       "waiting for the device",
+                                                       "on what is done once",
+                                                       "compiling or capturing",
+                                                       "on other work" };
+    int most = 0;
+
+    for (int i = 1; i < HOST_KIND_COUNT; i++) most = ns[i] > ns[most] ? i : most;
+    if (all_ns >= span_ns)
+        finding_says(finding, "; %s for %s, %s of that %s", when,
+                     quantity_time((double)all_ns).text, quantity_time((double)ns[most]).text,
+                     does[most]);
+}
+
+/* Of a trace without steps the page is about the time of the device's work. */
+static bool judge_host_outside(struct finding *finding, const struct facts *facts)
+{
+    const struct summary *summary = facts->summary;
+    const struct usage *all = &summary->timeline.all;
+    struct outside outside;
+
+    if (facts->has_steps || all->work_count == 0 || !summary->host.has_loop)
+        return false;
+    outside = outside_of(summary);
+    finding_says(finding, "the host's rows span %s, the device's work %s of them",
+                 quantity_time((double)(outside.last_ns - outside.first_ns)).text,
+                 quantity_time((double)all->span_ns).text);
+    say_outside(finding, "before that the host is at work", all->start_ns - outside.first_ns,
+                outside.before, all->span_ns / 2);
+    say_outside(finding, "after it", outside.last_ns - all->end_ns, outside.after,
+                all->span_ns / 2);
+    finding_informs(finding);
+    return outside.last_ns - outside.first_ns >= OUTSIDE_TIMES * all->span_ns;
 }
 
 const struct rule rules_of_trace[] = {
@@ -252,6 +353,23 @@ const struct rule rules_of_trace[] = {
         .bottleneck = BOTTLENECK_NONE,
         .judge = judge_insufficient_data,
         .site = SITE_NONE, /* the trace shows no cost */
+    },
+    {
+        .id = "host_outside",
+        .title = "Most of the recording is not about the device",
+        .symptom = "no steps are marked, and the host's rows span twice the time of the device's "
+                   "work, or more",
+        .meaning = "what the host does before the first work and after the last, such as loading, "
+                   "is in no other finding",
+        .advice =
+            "mark steps around it (profiler.step()) if it comes back with each input: then it "
+            "counts; else record after it",
+        .cost = "none: it is for information, as nothing tells whether it comes back",
+        .costs_no_time = true,
+        .threshold = "half of the recording",
+        .bottleneck = BOTTLENECK_NONE,
+        .judge = judge_host_outside,
+        .site = SITE_OUTSIDE,
     },
     { .id = NULL },
 };
