@@ -213,6 +213,57 @@ static void compilations_that_come_back_are_not_done_once(void **state)
     }
 }
 
+/* --- Whose time it is --- */
+
+/* Ten steps of a kernel, between which the host takes so long, for what rows of its own tell. */
+static struct found judge_pauses(const char *category, const char *name, int pause, int longer)
+{
+    int at = 0;
+
+    made_begin_with(OLD_GPU);
+    for (int i = 0; i < 10; i++) {
+        char step[40];
+        int start = at;
+        for (int k = 0; k < 10; k++)
+            made_add_work("kernel", "gemm", 7, at + 20 + 50 * k, at + 70 + 50 * k, at + 2 * k);
+        at += 520 + pause + longer * i;
+        if (category != NULL)
+            made_add(category, name, category[0] == 'o' ? 999 : 100, 100, at - pause, at, 0);
+        snprintf(step, sizeof step, "ProfilerStep#%d", i);
+        made_add("user_annotation", step, 100, 100, start, at, 0);
+    }
+    return found_judge_trace(made_analyse());
+}
+
+static void time_of_the_profiler_and_of_collections_is_named(void **state)
+{
+    struct found profiler = judge_pauses("overhead", "Activity Buffer Request", 700, 0);
+    struct found driver = judge_pauses("overhead", "Command Buffer Full", 700, 0);
+    struct found garbage = judge_pauses("python_function", "Python GC", 700, 0);
+
+    check_says(need(&profiler, "insufficient_data")->evidence, "the profiler itself");
+    assert_null(found_find(&profiler, "host_work"));
+    assert_string_equal(profiler.findings.items[0].id, "insufficient_data");
+    need(&driver, "host_work");
+    check_says(need(&garbage, "host_work")->evidence, "Python collects garbage");
+    check_says(need(&garbage, "host_work")->advice, "gc.freeze()");
+    found_forget(&profiler);
+    found_forget(&driver);
+    found_forget(&garbage);
+}
+
+static void steps_that_get_longer_are_told_from_uneven_ones(void **state)
+{
+    struct found longer = judge_pauses(NULL, NULL, 100, 80),
+                 even = judge_pauses(NULL, NULL, 100, 0);
+
+    check_says(need(&longer, "uneven_steps")->title, "longer and longer");
+    check_says(need(&longer, "uneven_steps")->evidence, "they take 80 us more");
+    assert_null(found_find(&even, "uneven_steps"));
+    found_forget(&longer);
+    found_forget(&even);
+}
+
 /* --- Advice --- */
 
 /* A step of so many passes: a forward kernel, one of backward, and a reduction after each of the
@@ -290,6 +341,8 @@ int main(void)
         cmocka_unit_test(two_steps_that_one_cause_fills_are_enough),
         cmocka_unit_test(what_the_host_does_beside_the_device_is_said_once),
         cmocka_unit_test(compilations_that_come_back_are_not_done_once),
+        cmocka_unit_test(time_of_the_profiler_and_of_collections_is_named),
+        cmocka_unit_test(steps_that_get_longer_are_told_from_uneven_ones),
         cmocka_unit_test(gradients_are_sent_once_per_update),
         cmocka_unit_test(advice_fits_what_is_sent_and_who_trains),
     };

@@ -292,6 +292,7 @@ static void find_loop(struct host_activity *activity, struct arena *scratch,
 static void claim(struct host_activity *activity, const struct first_uses *uses,
                   const struct captures *captures)
 {
+    struct intervals once = { .arena = activity->first_uses.arena };
     const struct intervals *again[] = { captures->again ? &captures->taken : NULL, &uses->again };
 
     for (size_t a = 0; a < ARRAY_SIZE(again); a++)
@@ -299,7 +300,12 @@ static void claim(struct host_activity *activity, const struct first_uses *uses,
             intervals_add(&activity->captures, again[a]->items[i].start_ns,
                           again[a]->items[i].end_ns);
     intervals_merge(&activity->captures);
-    intervals_without(&activity->first_uses, &uses->times, &activity->captures);
+    for (int64_t i = 0; i < uses->profiler.count; i++)
+        intervals_add(&once, uses->profiler.items[i].start_ns, uses->profiler.items[i].end_ns);
+    for (int64_t i = 0; i < uses->times.count; i++)
+        intervals_add(&once, uses->times.items[i].start_ns, uses->times.items[i].end_ns);
+    intervals_merge(&once);
+    intervals_without(&activity->first_uses, &once, &activity->captures);
 }
 
 /* A host that computes itself waits for messages on its loop's thread while other threads send

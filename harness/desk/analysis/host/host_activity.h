@@ -53,7 +53,7 @@ enum host_kind {
     HOST_WAITING, /* for the device: synchronisation, and copies and launches that return when done;
                    * on a host alone for messages, while no event of its own covers it */
     /* Instead of HOST_OUTSIDE, HOST_OPERATOR and HOST_LAUNCHING: */
-    HOST_FIRST_USE, /* what is done once */
+    HOST_FIRST_USE, /* what is done once, and what the profiler does itself */
     HOST_CAPTURING, /* again and again */
     HOST_WORKING,   /* something else than launching, or nothing that is recorded */
     HOST_KIND_COUNT

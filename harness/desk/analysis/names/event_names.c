@@ -146,6 +146,14 @@ bool name_compiles(const char *name)
     return strstr(name, "(dynamo_timed)") != NULL || name_begins(name, "_compile");
 }
 
+bool name_is_of_profiler(const char *name)
+{
+    static const char *const names[] = { "Activity Buffer Request", "Buffer Flush",
+                                         "Instrumentation", "Resource" };
+
+    return name_is_one(name, names, ARRAY_SIZE(names));
+}
+
 bool name_is_wait(const char *name)
 {
     static const char *const others[] = { "urQueueFinish", "urEventWait" };

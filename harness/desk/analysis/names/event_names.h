@@ -63,6 +63,10 @@ bool name_loads_module(const char *name);
  * "Torch-Compiled Region" runs what was compiled. */
 bool name_compiles(const char *name);
 
+/* An overhead that is CUPTI's own work; others ("Command Buffer Full", "Lazy Function Loading") are
+ * the driver's. */
+bool name_is_of_profiler(const char *name);
+
 /* A call of the runtime or the driver that waits for the device: cudaStreamSynchronize,
  * hipDeviceSynchronize, cuCtxSynchronize, urQueueFinish (SYCL) ... */
 bool name_is_wait(const char *name);

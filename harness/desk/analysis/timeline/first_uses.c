@@ -6,7 +6,7 @@
 #include "harness/desk/analysis/names/event_names.h"
 
 /* How calls and spans of one name count. */
-enum first { FIRST_NOTHING, FIRST_LOAD, FIRST_COMPILATION };
+enum first { FIRST_NOTHING, FIRST_LOAD, FIRST_COMPILATION, FIRST_PROFILER };
 
 struct search {
     struct first_uses *uses;
@@ -133,25 +133,43 @@ static void find_captures(struct first_uses *uses, const struct captures *captur
     uses->instantiated = captures->instantiated;
 }
 
+/* Its rows are of no thread of the program. */
+static void find_profiler(struct search *search)
+{
+    const struct trace_file *trace = search->timeline->trace;
+    struct intervals *times = &search->uses->profiler;
+
+    for (int64_t i = 0; i < trace->event_count; i++)
+        if (trace->events[i].kind == EVENT_KIND_OVERHEAD &&
+            search->firsts[trace->events[i].name] == FIRST_PROFILER)
+            intervals_add(times, trace->events[i].start_ns, trace->events[i].end_ns);
+    intervals_merge(times);
+    search->uses->idle_profiler = timeline_idle_within(times->arena, search->timeline, times);
+}
+
 struct first_uses first_uses_of(struct arena *arena, const struct timeline *timeline,
                                 const struct captures *captures, const struct steps *steps)
 {
     uint32_t names = trace_file_name_count(timeline->trace);
     struct arena *scratch = arena_scratch(arena);
-    struct first_uses uses = { .times.arena = arena, .again.arena = arena };
+    struct first_uses uses = { .times.arena = arena,
+                               .again.arena = arena,
+                               .profiler.arena = arena };
     struct search search = { &uses, timeline, ARENA_NEW(scratch, bool, names),
                              ARENA_NEW(scratch, enum first, names) };
 
     for (uint32_t i = 0; i < names; i++) {
         const char *name = trace_file_name(timeline->trace, i);
-        search.firsts[i] = name_loads_module(name) ? FIRST_LOAD
-                           : name_compiles(name)   ? FIRST_COMPILATION
-                                                   : FIRST_NOTHING;
+        search.firsts[i] = name_loads_module(name)     ? FIRST_LOAD
+                           : name_compiles(name)       ? FIRST_COMPILATION
+                           : name_is_of_profiler(name) ? FIRST_PROFILER
+                                                       : FIRST_NOTHING;
     }
     find_launches(&search);
     find_by_name(&search);
     take_compilations(&search, steps);
     find_captures(&uses, captures);
+    find_profiler(&search);
     intervals_merge(&uses.times);
     uses.idle = timeline_idle_within(arena, timeline, &uses.times);
     uses.idle_again = timeline_idle_within(arena, timeline, &uses.again);

@@ -29,6 +29,10 @@ struct first_uses {
     struct intervals times; /* of all that; merged */
     struct intervals idle;  /* the part of `times` in which no device worked; merged */
 
+    /* Time of the profiler itself, in which it held up the host; and its part in which no device
+     * worked. Both merged. */
+    struct intervals profiler, idle_profiler;
+
     int64_t compiling_steps; /* steps that compile, if that comes again and again; else 0 */
     struct intervals again, idle_again; /* these compilations, which are not in `times` */
 };

@@ -262,11 +262,27 @@ static bool judge_save_pause(struct finding *finding, const struct facts *facts)
 
 enum { NAMES_MOST = 3 };
 
+/* The part of it in which Python collects garbage, a row among its calls. */
+static double collecting_ns(const struct facts *facts)
+{
+    const struct trace_file *trace = facts->summary->trace;
+    uint32_t name = 0, names = trace_file_name_count(trace);
+    double ns = 0;
+
+    while (name < names && strcmp(trace_file_name(trace, name), "Python GC") != 0) name++;
+    for (int64_t i = 0; name < names && i < trace->frame_count; i++)
+        if (trace->frames[i].name == name)
+            ns += (double)intervals_within_ns(&facts->summary->pauses.times,
+                                              trace->frames[i].start_ns, trace->frames[i].end_ns);
+    return ns / facts->steps;
+}
+
 /* Adds what took most of the other work, by name, and how much of it has none. */
 static void name_work(struct finding *finding, const struct facts *facts)
 {
     const struct pause_table *pauses = &facts->summary->pauses;
-    double work = facts_host_ns(facts, HOST_WORKING), unnamed = work;
+    double work = facts_host_ns(facts, HOST_WORKING), collecting = fmin(work, collecting_ns(facts));
+    double unnamed = work - collecting;
 
     for (int64_t i = 0; i < pauses->count; i++)
         unnamed -= (double)pauses->rows[i].ns / facts->steps;
@@ -277,6 +293,12 @@ static void name_work(struct finding *finding, const struct facts *facts)
         finding_says(finding, "%s %s in %.60s", i == 0 ? ";" : ",", quantity_time(ns).text,
                      trace_file_name(facts->summary->trace, pauses->rows[i].name));
     }
+    if (collecting > RULE_SHARE_LEAST * work)
+        finding_says(finding, "; for %s Python collects garbage", quantity_time(collecting).text);
+    if (2 * collecting > work)
+        finding->advice =
+            "keep Python from it in the loop: gc.freeze() after set-up, gc.disable(), "
+            "and gc.collect() at steps of your choice, the same ones on all ranks";
     if (unnamed > RULE_SHARE_LEAST * work)
         finding_says(finding, "; the trace has no row for %s of that", quantity_time(unnamed).text);
 }
@@ -408,6 +430,25 @@ static bool are_uneven(const struct step_figures *figures, double cv, bool alone
     return threefold || (figures->count + 1 >= FACTS_STEPS_TO_REPEAT && cv > UNEVEN);
 }
 
+/* How much longer each step is than the one before, if a line through them leaves a tenth of their
+ * variance or less; else 0. */
+static double trend_ns(const struct step_figures *figures)
+{
+    double n = figures->count, x = 0, xx = 0, y = 0, yy = 0, xy = 0, sxx, sxy, syy;
+
+    for (int i = 0; i < figures->count; i++) {
+        x += i;
+        xx += (double)i * i;
+        y += figures->length[i];
+        yy += figures->length[i] * figures->length[i];
+        xy += i * figures->length[i];
+    }
+    sxx = xx - x * x / n;
+    sxy = xy - x * y / n;
+    syy = yy - y * y / n;
+    return sxy > 0 && sxy * sxy >= 0.9 * sxx * syy ? sxy / sxx : 0;
+}
+
 static bool judge_uneven_steps(struct finding *finding, const struct facts *facts)
 {
     int64_t steps = facts->summary->steps.count;
@@ -417,17 +458,27 @@ static bool judge_uneven_steps(struct finding *finding, const struct facts *fact
                                     ARENA_NEW(scratch, double, steps),
                                     ARENA_NEW(scratch, double, steps), 0 };
     bool found = false;
+    double longer = 0;
 
     if (steps >= (alone ? THREEFOLD_STEPS : FACTS_STEPS_TO_REPEAT) &&
-        facts->summary->first_uses.times.count == 0 && !facts_steps_are_guessed(facts) &&
+        facts->summary->first_uses.times.count == 0 &&
+        facts->summary->first_uses.profiler.count == 0 && !facts_steps_are_guessed(facts) &&
         (alone ? measure_host_steps : measure_steps)(&figures, facts)) {
         double cv = stats_cv(figures.length, figures.count);
         finding_judges(finding, "deviation over mean", cv, UNEVEN, UNEVEN);
         found = !(stats_cv(figures.blocks, figures.count) > UNEVEN / 2) &&
                 stats_deviation(figures.explained, figures.count) <
                     stats_deviation(figures.length, figures.count) / 2;
+        longer = trend_ns(&figures);
         stats_sort(figures.length, figures.count);
-        found = found && are_uneven(&figures, cv, alone);
+        found = found && are_uneven(&figures, cv, alone) && !(collecting_ns(facts) > 0);
+        if (longer > 0) {
+            finding->title = "Steps get longer and longer";
+            finding_says(finding,
+                         "from step to step they take %s more, %s at first and %s at last; ",
+                         quantity_time(longer).text, quantity_time(figures.length[0]).text,
+                         quantity_time(figures.length[figures.count - 1]).text);
+        }
         finding_says(
             finding,
             "the standard deviation of %d steps is %.0f%% of their mean; half of them take %s or "
@@ -443,6 +494,10 @@ static bool judge_uneven_steps(struct finding *finding, const struct facts *fact
             "use no more threads than cores (OMP_NUM_THREADS, torch.set_num_threads(), "
             "fewer loader workers): threads that wait for a core hold up all others of an "
             "operator; and look for other programs";
+    if (longer > 0)
+        finding->advice = "find what grows with the steps: a list that is searched or printed, a "
+                          "graph that is kept, a cache, a log; if kernels get longer, too, heat "
+                          "(chokepoint doctor)";
     finding_informs(finding);
     return found;
 }

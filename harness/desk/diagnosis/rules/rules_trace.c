@@ -4,6 +4,7 @@
 #include "harness/base/words/text.h"
 #include "harness/desk/analysis/names/event_names.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -184,10 +185,21 @@ static void complain_of_messages(struct finding *finding, const struct facts *fa
                  "are too small, or what each rank keeps");
 }
 
+/* Idle time per step while the profiler holds up the host. */
+static double profiler_ns(const struct facts *facts)
+{
+    const struct idle *idle = &facts->summary->idle;
+
+    return (double)intervals_within_ns(&facts->summary->first_uses.idle_profiler, idle->start_ns,
+                                       idle->end_ns) /
+           facts->steps;
+}
+
 static bool judge_insufficient_data(struct finding *finding, const struct facts *facts)
 {
     const struct summary *summary = facts->summary;
     long long graphs = (long long)summary->trace->whole_graph_count;
+    double profiler = profiler_ns(facts);
 
     complain_of_recording(finding, summary->trace);
     for (int i = SOUND_WHOLE + 1; i < SOUND_CHECK_COUNT; i++)
@@ -199,6 +211,14 @@ static bool judge_insufficient_data(struct finding *finding, const struct facts 
         complain(finding, "record at least 3 whole steps",
                  "%lld kernels and copies are too few to judge by",
                  (long long)summary->timeline.work_count);
+    if (profiler > 0 && profiler >= RULE_SHARE_LEAST * facts->step_ns)
+        complain(
+            finding,
+            "record less (no stacks, shapes or memory), and leave more steps for warm-up in the "
+            "profiler's schedule",
+            "the profiler itself keeps the device idle for %s of %s (its rows of cat overhead): "
+            "no finding counts that, but shares are of a step with it",
+            quantity_time(profiler).text, step_text(facts).text);
     if (facts_cut_ns(facts) > 0)
         complain(finding, "let the recording begin earlier, at the start of a step",
                  "the first work waits for %s for what began before the recording: that is its "
@@ -223,7 +243,9 @@ static bool judge_insufficient_data(struct finding *finding, const struct facts 
     }
     finding_informs(finding);
     if ((facts_are_few(facts) || soundness_trust(&summary->soundness, 0) == TRUST_LITTLE ||
-         facts_cut_ns(facts) >= facts->window_ns) &&
+         facts_cut_ns(facts) >= facts->window_ns ||
+         (profiler >= RULE_SHARE_MAJOR * facts->step_ns &&
+          2 * profiler >= facts->step_ns - facts->busy_ns)) &&
         summary->timeline.work_count > 0)
         finding->bottleneck = BOTTLENECK_UNCLEAR;
     return finding->evidence[0] != '\0';
