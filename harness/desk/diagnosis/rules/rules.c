@@ -438,6 +438,15 @@ bool facts_of_whole(const struct facts *facts)
     return !facts->has_steps && facts->steps < 2;
 }
 
+double facts_profiler_ns(const struct facts *facts)
+{
+    const struct idle *idle = &facts->summary->idle;
+
+    return (double)intervals_within_ns(&facts->summary->first_uses.idle_profiler, idle->start_ns,
+                                       idle->end_ns) /
+           facts->steps;
+}
+
 double facts_cut_ns(const struct facts *facts)
 {
     const struct summary *summary = facts->summary;

@@ -247,6 +247,9 @@ bool facts_are_foreign(const struct facts *facts);
 
 bool facts_of_whole(const struct facts *facts); /* nothing marks steps */
 
+/* Idle time per step while the profiler itself holds up the host. */
+double facts_profiler_ns(const struct facts *facts);
+
 /* How long the first work waited for what began before the recording (timeline_cut_ns()); 0: it did
  * not. */
 double facts_cut_ns(const struct facts *facts);

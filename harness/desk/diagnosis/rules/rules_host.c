@@ -462,7 +462,8 @@ static bool judge_uneven_steps(struct finding *finding, const struct facts *fact
 
     if (steps >= (alone ? THREEFOLD_STEPS : FACTS_STEPS_TO_REPEAT) &&
         facts->summary->first_uses.times.count == 0 &&
-        facts->summary->first_uses.profiler.count == 0 && !facts_steps_are_guessed(facts) &&
+        facts_profiler_ns(facts) <= RULE_SHARE_LEAST * facts->step_ns &&
+        !facts_steps_are_guessed(facts) &&
         (alone ? measure_host_steps : measure_steps)(&figures, facts)) {
         double cv = stats_cv(figures.length, figures.count);
         finding_judges(finding, "deviation over mean", cv, UNEVEN, UNEVEN);

@@ -4,7 +4,6 @@
 #include "harness/base/words/text.h"
 #include "harness/desk/analysis/names/event_names.h"
 
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -185,21 +184,11 @@ static void complain_of_messages(struct finding *finding, const struct facts *fa
                  "are too small, or what each rank keeps");
 }
 
-/* Idle time per step while the profiler holds up the host. */
-static double profiler_ns(const struct facts *facts)
-{
-    const struct idle *idle = &facts->summary->idle;
-
-    return (double)intervals_within_ns(&facts->summary->first_uses.idle_profiler, idle->start_ns,
-                                       idle->end_ns) /
-           facts->steps;
-}
-
 static bool judge_insufficient_data(struct finding *finding, const struct facts *facts)
 {
     const struct summary *summary = facts->summary;
     long long graphs = (long long)summary->trace->whole_graph_count;
-    double profiler = profiler_ns(facts);
+    double profiler = facts_profiler_ns(facts);
 
     complain_of_recording(finding, summary->trace);
     for (int i = SOUND_WHOLE + 1; i < SOUND_CHECK_COUNT; i++)
