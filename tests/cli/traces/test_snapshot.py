@@ -342,7 +342,7 @@ def check_beside_a_trace(folder):
     pieces, leak = write(folder / "pieces.pickle", made.whole()), write(folder / "leak.pickle", training(10, leak=5 * MIB).whole())
     trace, small = slow_trace(folder / "slow.json"), slow_trace(folder / "small.json", memory=4 << 30)
     for files, first, wanted in (((trace, pieces), "data_loading", {"fragmentation": "minor"}),
-                                 ((pieces, small), "fragmentation", {"fragmentation": "major"}),
+                                 ((pieces, small), "data_loading", {"fragmentation": "major"}),
                                  ((trace, leak), "memory_growth", {"memory_growth": "major"})):
         result = run(*files, "--format=json")
         said = json.loads(result.stdout)
