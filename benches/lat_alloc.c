@@ -80,7 +80,7 @@ static enum status alloc_set_up(struct bench_work *work)
                                &(struct allocator_config){ .mode = ALLOCATION_CACHING }));
     TRY_OUT(alloc_take(work, &block));
     status = alloc_check(work, block, info.used);
-    /* Given back also if it is not as it should be; then the first failure counts. */
+    /* The block is given back even if its check failed; then that failure is the one to report. */
     freed = give_back(work, block);
     TRY_OUT(status != STATUS_OK ? status : freed);
 

@@ -24,8 +24,8 @@ static enum status choose_scenario(const struct scenario **scenario, const char 
     return STATUS_OK;
 }
 
-/* Each mistake has its sentence, because one scenario is what `exec` and the like can measure in
- * their own process. */
+/* For commands that measure in their own process, as `exec` does, and so one scenario only. Each
+ * way to name something else has its own sentence. */
 enum status choose_only(const struct scenario **scenario, const struct flags *flags,
                         const char *command)
 {

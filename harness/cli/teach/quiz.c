@@ -105,7 +105,7 @@ static void read_answer(char answer[ANSWER_SIZE], enum quiz_question question)
             for (int c = getchar(); c != '\n' && c != EOF;) c = getchar();
         trim(answer);
     } while (again && !quiz_answer_is_well_formed(question, answer));
-    /* Piped answers bring no new line to the page. */
+    /* An answer that is piped in ends no line of the page. */
     if (!again)
         putchar('\n');
 }

@@ -73,7 +73,7 @@ static double points_of_factor(const struct quiz_set *set, double factor)
     return inside || off <= QUIZ_RIGHT_WITHIN ? 1 : off <= QUIZ_HALF_WITHIN ? 0.5 : 0;
 }
 
-/* Why the right answer about a kernel is right: counts say so, which are exact. */
+/* Why an answer about a kernel is right: by what was counted, which is exact. */
 static void explain_kernel(char *text, size_t size, const struct quiz_set *set,
                            enum quiz_question question, const char *right)
 {

@@ -547,7 +547,8 @@ enum status record_folder_end(const char *folder, int lock, const struct recorde
     bool is_last, any_note;
 
     *traces = 0;
-    /* From here to the end of the function nobody enters or leaves. */
+    /* From here to the end of the function no other recording can begin or end: each takes ENTRY
+     * for that. */
     lock_byte(lock, ENTRY, F_WRLCK, true);
     is_last = lock_byte(lock, PRESENCE, F_WRLCK, false) || (errno != EAGAIN && errno != EACCES);
     json_integer(&json, root, "schema", SCHEMA);

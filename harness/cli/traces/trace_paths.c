@@ -43,7 +43,7 @@ static bool is_folder(const char *path)
 
 #define PICKLE ".pickle"
 
-/* The two files of JSON that `run` and `record` write beside traces are none. */
+/* `run` and `record` each write a file of JSON beside the traces, which is no trace. */
 static int is_trace_name(const struct dirent *entry)
 {
     return entry->d_name[0] != '.' && strcmp(entry->d_name, RESULT) != 0 &&

@@ -230,7 +230,7 @@ void train_json(struct json *json, cJSON *object, const struct measurement *meas
         KEY("steps_trained", measurement->steps_trained));
 }
 
-/* By the names of the figures; what is a mere number has no unit. */
+/* A unit by the name of each figure; mere numbers have none. */
 static void units_json(struct json *json, cJSON *units)
 {
     JSON_ADD(json, units, KEY("seconds", "s"), KEY("steps_per_second", "/s"),

@@ -193,7 +193,7 @@ enum status image_folder_read(struct image_folder *folder, const char *path)
                  path, names.items[0]);
     folder->classes = names.items;
     folder->class_count = (int)names.count;
-    /* The folder has them now. */
+    /* The names belong to the folder now. */
     names = (struct names){ 0 };
     for (int32_t label = 0; label < folder->class_count; label++)
         TRY_OUT(read_class(folder, path, label));

@@ -58,7 +58,7 @@ static enum status take_node(struct job_racks *racks, char *line)
     if (rack == NULL || strtok_r(NULL, SPACES, &rest) != NULL)
         FAIL(STATUS_BAD_INPUT, "each line has a node and its rack, as in: node17 rack3");
     TRY(rows_grow(&racks->rows, racks->count + 1, &racks->room));
-    /* Both point into the text, which lives as long as the rows. */
+    /* Node and rack point into the text, which lives as long as the rows. */
     racks->rows[racks->count++] = (struct rack_row){ node, rack };
 
     return STATUS_OK;

@@ -84,7 +84,7 @@ static void record_members(struct members *members, void *object)
     struct record *record = object;
     int type = (int)record->type;
 
-    /* First, since the list of the other members depends on it. */
+    /* The type comes first, since it decides which members follow. */
     member_word(members, "type", &type, type_names, RECORD_TYPE_COUNT);
     if (members->reading)
         record->type = (enum record_type)type;
@@ -129,8 +129,8 @@ bool record_parse(struct record *record, const char *line)
     bool is_whole;
 
     memset(record, 0, sizeof *record);
-    /* Members that a list reads may be there and still mean nothing: a device without a kind, a
-     * window or a trace of no length. */
+    /* A record may have all its members and still mean nothing: a device without a kind, a window
+     * or a trace of no length. */
     is_whole = members_read(object, NULL, record_members, record) &&
                (record->type != RECORD_SCENARIO || record->device.kind[0] != '\0') &&
                (record->type != RECORD_WINDOW || record->window_seconds > 0) &&

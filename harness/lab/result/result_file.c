@@ -170,7 +170,7 @@ static void add_scenario(struct json *json, cJSON *array, const struct scenario_
     result_findings_add(json, object, result);
     JSON_ADD(json, object, KEY("other_programs_cores", result->cpu_loss.others),
              KEY("stolen_cores", result->cpu_loss.stolen), KEY("seconds", result->seconds));
-    /* Last, as they are by far the longest. */
+    /* The samples come last, as they are by far the longest part. */
     add_samples(json, object, result);
 }
 

@@ -51,8 +51,8 @@ static void add_needs(struct json *json, cJSON *to, enum where needs)
                                            .fused_attention = true };
     cJSON *devices = json_array(json, to, "devices");
 
-    /* Conditions on cores hold from a number on, which is looked for one by one. A condition that
-     * the CPU device never meets leaves 1. */
+    /* A condition on cores holds from some number of cores on, which is found by counting up. Where
+     * the CPU device never meets it, 1 is stated. */
     while (cpu.host_cores < MOST_CORES && !where_holds(needs, &cpu)) cpu.host_cores++;
     if (where_holds(needs, &cpu))
         json_text(json, devices, NULL, "cpu");

@@ -56,7 +56,7 @@ static enum status diagnose_now(void *context, const struct scenario *now,
     if (!made->made)
         FAIL_OUT(STATUS_INTERNAL, "the trace could not be judged: %s", made->reason);
     *findings = made->findings;
-    /* The caller has them now, and releases them. */
+    /* The findings belong to the caller now, and are not released here. */
     memset(&made->findings, 0, sizeof made->findings);
     *step_time_us = result->tracing[VARIANT_BEFORE].step_time_us;
 

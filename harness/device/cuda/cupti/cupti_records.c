@@ -174,7 +174,7 @@ static enum cupti_outcome translate_kernel(struct cupti_records *records, const 
     activity->registers = kernel->registersPerThread;
     activity->shared_bytes =
         positive((int64_t)kernel->staticSharedMemory + kernel->dynamicSharedMemory);
-    /* Of other GPUs the limits of a multiprocessor are not at hand. */
+    /* Only this GPU's limits are known here. */
     if (records->gpu != NULL && kernel->deviceId == records->device)
         activity->occupancy = occupancy_of(
             records->gpu, activity->grid, activity->block, activity->registers,

@@ -137,8 +137,9 @@ struct op op_scores(const struct model_shape *shape, struct tensor *scores, stru
     return op;
 }
 
-/* Of the products of vectors of this width, whose deviation would grow with its root (Vaswani et
- * al., "Attention is all you need", 2017, 3.2.1). */
+/* The product of two vectors grows with the root of their width; the scale takes that back, or the
+ * softmax of wide heads would be all 0 and 1 (Vaswani et al., "Attention is all you need", 2017,
+ * 3.2.1). */
 float attention_scale(const struct model_shape *shape)
 {
     return 1 / sqrtf((float)shape->head_width);

@@ -220,7 +220,7 @@ static void open_result(struct scenario_result *result, const struct scenario *s
                         const struct protocol *protocol)
 {
     *result = (struct scenario_result){ .scenario = scenario, .protocol = *protocol };
-    /* Until one is given: whatever ends the experiment before, it has failed. */
+    /* Until a verdict is given: an experiment that ends before has failed. */
     result->verdict = VERDICT_FAILED;
     result->step_time = (struct effect){ NAN, NAN, NAN, NAN, NAN, 0 };
     result->cpu_loss = (struct cpu_loss){ NAN, NAN, 0 };
@@ -296,7 +296,8 @@ enum status experiment_run(struct scenario_result *result, const char *program,
                  REPETITIONS_MOST);
     TRY_OUT(open_collector(&collector));
     arguments_exec(&arguments, scenario, protocol);
-    /* Only while pairs run: what others take from the traces decides nothing. */
+    /* Lost processor time counts only while pairs run: the verdict does not depend on the
+     * traces. */
     cpu_times_read(&first, "");
     TRY_OUT(process_run(&child, &report));
     cpu_times_read(&second, "");
