@@ -9,7 +9,8 @@
 
 Each call runs the program and reads what it prints, so nothing of it is loaded into this process but the recorder.
 """
+from chokepoint._kernel import kernel
 from chokepoint._program import PROGRAM, Error, diagnose, report
 from chokepoint._recording import recording
 
-__all__ = ["PROGRAM", "Error", "diagnose", "recording", "report"]
+__all__ = ["PROGRAM", "Error", "diagnose", "kernel", "recording", "report"]

@@ -248,7 +248,7 @@ static const struct option_row options[] = {
       .offset = offsetof(struct kernel_command, registers), .least = 1, .most = 255 },
     ROW("most-instructions", "N", "of warps, before the run ends as one without end; 2e8", 2,
         value_unsigned, most_instructions),
-    ROW("save", "[N:]OUT.npy", "write array N, or the only one that the kernel writes", 3,
+    ROW("save", "[N:]OUT.npy,...", "write array N, or the only one that the kernel writes", 3,
         value_text, checks.save),
     ROW("check", "[N:]REF.npy", "exit with 1 if array N differs from a reference", 3, value_text,
         checks.reference),

@@ -2,6 +2,7 @@
  * to allow for. The baseline is what --format=json printed, and both are compared as JSON. */
 #include "harness/cli/kernel/kernel_checks.h"
 
+#include "harness/base/words/text.h"
 #include "harness/cli/kernel/kernel_source.h"
 #include "harness/lab/kernel/input/npy.h"
 #include "harness/text/json.h"
@@ -36,6 +37,26 @@ static enum status parse_array(const char *text, const char *option, const struc
         FAIL(STATUS_BAD_USAGE, "--%s=%s: the kernel writes %d arrays: say which, as in --%s=3:%s",
              option, text, count, option, text);
     return STATUS_OK;
+}
+
+/* "3:y.npy,4:z.npy" */
+static enum status save_arrays(const char *list, const struct kernel_run *run,
+                               const struct kernel_outcome *outcome)
+{
+    enum status status = STATUS_OK;
+    char *copy, *save = NULL;
+    const char *path;
+    int array;
+
+    TRY(text_make(&copy, "%s", list));
+    for (char *one = strtok_r(copy, ",", &save); one != NULL; one = strtok_r(NULL, ",", &save)) {
+        TRY_OUT(parse_array(one, "save", run, outcome, &array, &path));
+        TRY_OUT(npy_write(&run->arguments[array], outcome->arrays[array].elements, path));
+    }
+
+out:
+    free(copy);
+    return status;
 }
 
 static enum status check_reference(const struct kernel_checks *checks, const struct kernel_run *run,
@@ -138,13 +159,8 @@ out:
 enum status kernel_check(const struct kernel_checks *checks, const struct kernel_run *run,
                          const struct kernel_outcome *outcome, const char *json, int *exit_code)
 {
-    const char *path;
-    int array;
-
-    if (checks->save != NULL) {
-        TRY(parse_array(checks->save, "save", run, outcome, &array, &path));
-        TRY(npy_write(&run->arguments[array], outcome->arrays[array].elements, path));
-    }
+    if (checks->save != NULL)
+        TRY(save_arrays(checks->save, run, outcome));
     if (checks->reference != NULL)
         TRY(check_reference(checks, run, outcome, exit_code));
     return checks->baseline != NULL ? check_baseline(checks->baseline, json, exit_code) : STATUS_OK;
