@@ -1,4 +1,6 @@
-/* Each row is one pass over events that are sorted by their start already. */
+/* A stretch of a trace as bars in rows: the steps that are most like the mean step, or all of it.
+ * Each row is one pass over events that are sorted by their start already; neighbours that would be
+ * too narrow to see become one bar. */
 #include "harness/desk/analysis/excerpt.h"
 
 #include "harness/base/sort.h"
@@ -55,6 +57,7 @@ static void choose_steps(struct excerpt *excerpt, const struct steps *steps, int
 
     count = count < 1 ? 1 : count > EXCERPT_STEPS ? EXCERPT_STEPS : count;
     excerpt->step_count = count < steps->count ? count : steps->count;
+    excerpt->end_ns = 0;
     for (int64_t i = 0; i + excerpt->step_count <= steps->count; i++) {
         double here = distance(steps, i, excerpt->step_count);
         if (here < least) {
@@ -66,15 +69,6 @@ static void choose_steps(struct excerpt *excerpt, const struct steps *steps, int
     for (int64_t i = 0; i < excerpt->step_count; i++)
         excerpt->end_ns =
             interval_later(excerpt->end_ns, steps->items[excerpt->first_step + i].event->end_ns);
-}
-
-static void choose_host(struct excerpt *excerpt, const struct timeline *timeline)
-{
-    excerpt->start_ns = timeline->host_count > 0 ? INT64_MAX : 0;
-    for (int64_t i = 0; i < timeline->host_count; i++) {
-        excerpt->start_ns = interval_earlier(excerpt->start_ns, timeline->host[i]->start_ns);
-        excerpt->end_ns = interval_later(excerpt->end_ns, timeline->host[i]->end_ns);
-    }
 }
 
 /* --- Rows and bars --- */
@@ -158,13 +152,12 @@ static void add_event(struct drawing *drawing, const struct trace_event *event, 
 
 static void draw_steps(struct drawing *drawing)
 {
+    const struct excerpt *excerpt = drawing->excerpt;
     const struct steps *steps = &drawing->summary->steps;
 
     begin_row(drawing, (struct excerpt_row){ .kind = EXCERPT_STEP });
-    for (int64_t i = 0; i < steps->count; i++)
-        if (i >= drawing->excerpt->first_step &&
-            i < drawing->excerpt->first_step + drawing->excerpt->step_count)
-            add_event(drawing, steps->items[i].event, 0);
+    for (int64_t i = 0; i < excerpt->step_count; i++)
+        add_event(drawing, steps->items[excerpt->first_step + i].event, 0);
     end_row(drawing);
 }
 
@@ -323,18 +316,6 @@ static void draw_stream(struct drawing *drawing, const struct track_usage *strea
     end_row(drawing);
 }
 
-static void draw_streams(struct drawing *drawing)
-{
-    const struct timeline *timeline = &drawing->summary->timeline;
-
-    for (int64_t i = 0; i < timeline->stream_count; i++) {
-        if (i < EXCERPT_TRACKS)
-            draw_stream(drawing, &timeline->streams[i]);
-        else
-            drawing->excerpt->tracks_left_out++;
-    }
-}
-
 static void draw_gap(void *context, const struct idle_gap *gap)
 {
     add_bar(context, gap->start_ns, gap->end_ns, 0, gap_cause_longest(&gap->time));
@@ -360,22 +341,32 @@ static void draw_idle(struct drawing *drawing)
 
 struct excerpt excerpt_of(struct arena *arena, const struct summary *summary, int64_t steps)
 {
-    struct excerpt excerpt = { .start_ns = 0 };
+    const struct timeline *timeline = &summary->timeline;
+    struct excerpt excerpt = { .start_ns = summary->idle.start_ns, .end_ns = summary->idle.end_ns };
     struct drawing drawing = {
         .arena = arena, .scratch = arena_scratch(arena), .excerpt = &excerpt, .summary = summary
     };
 
-    if (summary->steps.count > 0)
+    /* Without steps it is all of the trace: where the device worked, or else where the host did. */
+    if (summary->steps.count > 0) {
         choose_steps(&excerpt, &summary->steps, steps);
-    else if (summary->timeline.work_count == 0)
-        choose_host(&excerpt, &summary->timeline);
-    else
-        excerpt =
-            (struct excerpt){ .start_ns = summary->idle.start_ns, .end_ns = summary->idle.end_ns };
+    } else if (timeline->work_count == 0) {
+        excerpt.start_ns = timeline->host_count > 0 ? INT64_MAX : 0;
+        excerpt.end_ns = 0;
+        for (int64_t i = 0; i < timeline->host_count; i++) {
+            excerpt.start_ns = interval_earlier(excerpt.start_ns, timeline->host[i]->start_ns);
+            excerpt.end_ns = interval_later(excerpt.end_ns, timeline->host[i]->end_ns);
+        }
+    }
     drawing.narrow_ns = (excerpt.end_ns - excerpt.start_ns) / EXCERPT_PARTS;
     draw_steps(&drawing);
     draw_threads(&drawing);
-    draw_streams(&drawing);
+    for (int64_t i = 0; i < timeline->stream_count; i++) {
+        if (i < EXCERPT_TRACKS)
+            draw_stream(&drawing, &timeline->streams[i]);
+        else
+            excerpt.tracks_left_out++;
+    }
     draw_idle(&drawing);
     arena_close(drawing.scratch);
     return excerpt;

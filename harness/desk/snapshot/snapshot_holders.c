@@ -241,26 +241,19 @@ static enum status draw_curves(struct holders *holders)
 
 /* --- All --- */
 
-static enum status make_room(struct holders *holders)
-{
-    const struct snapshot_reading *reading = holders->history->reading;
-
-    holders->stack_count = reading->stack_count;
-    holders->name_count = intern_count(reading->snapshot->names);
-    TRY(grow_blocks(holders));
-    TRY(rows_make(&holders->live, holders->stack_count));
-    TRY(rows_make(&holders->all_along, holders->stack_count));
-    TRY(rows_make(&holders->history->at_peak, holders->stack_count));
-    return rows_make(&holders->sites, holders->name_count);
-}
-
 enum status snapshot_holders(struct memory_history *history)
 {
     enum status status = STATUS_OK;
     struct holders holders = { .history = history };
 
     TRY_OUT(for_blocks(&holders, number_block));
-    TRY_OUT(make_room(&holders));
+    holders.stack_count = history->reading->stack_count; /* all are known now */
+    holders.name_count = intern_count(history->reading->snapshot->names);
+    TRY_OUT(grow_blocks(&holders));
+    TRY_OUT(rows_make(&holders.live, holders.stack_count));
+    TRY_OUT(rows_make(&holders.all_along, holders.stack_count));
+    TRY_OUT(rows_make(&history->at_peak, holders.stack_count));
+    TRY_OUT(rows_make(&holders.sites, holders.name_count));
     TRY_OUT(follow_blocks(&holders));
     TRY_OUT(for_blocks(&holders, take_all_along));
     sort_sites(&holders);

@@ -57,19 +57,6 @@ struct drawing {
     int name_count;
 };
 
-static void add_names(struct json *json, struct drawing *drawing)
-{
-    const struct excerpt *excerpt = &drawing->excerpt;
-
-    for (int64_t i = 0; i < excerpt->bar_count; i++) {
-        uint32_t name = excerpt->bars[i].name;
-        if (name == 0 || drawing->places[name] > 0)
-            continue;
-        drawing->places[name] = ++drawing->name_count;
-        json_text(json, drawing->names, NULL, trace_file_name(drawing->summary->trace, name));
-    }
-}
-
 enum bar_column { START, DURATION, NAME, COUNT, COVERED };
 
 static cJSON *column_json(struct json *json, struct drawing *drawing, const struct excerpt_row *row,
@@ -148,7 +135,13 @@ void timeline_json(struct json *json, cJSON *to, struct arena *arena, const stru
         json_integer(json, array, NULL, summary->steps.items[excerpt->first_step + i].number);
     json_integer(json, object, "tracks_left_out", excerpt->tracks_left_out);
     drawing.names = json_array(json, object, "names");
-    add_names(json, &drawing);
+    for (int64_t i = 0; i < excerpt->bar_count; i++) {
+        uint32_t name = excerpt->bars[i].name;
+        if (name == 0 || drawing.places[name] > 0) /* it has none, or is written already */
+            continue;
+        drawing.places[name] = ++drawing.name_count;
+        json_text(json, drawing.names, NULL, trace_file_name(summary->trace, name));
+    }
     array = json_array(json, object, "rows");
     for (int64_t i = 0; i < excerpt->row_count; i++)
         add_row(json, array, &drawing, &excerpt->rows[i]);
