@@ -264,6 +264,25 @@ static void steps_that_get_longer_are_told_from_uneven_ones(void **state)
     found_forget(&even);
 }
 
+/* Weights that are copied before the first kernel, or a batch before each second one. */
+static void what_is_copied_before_all_kernels_is_copied_once(void **state)
+{
+    for (int again = 0; again < 2; again++) {
+        struct found found;
+        made_begin_with(OLD_GPU);
+        for (int i = 0; i < 10; i++) {
+            int copy = again ? 300 * i : 100 * i, kernel = again ? 300 * i + 100 : 1000 + 200 * i;
+            made_add_work("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", 7, copy + 50,
+                          copy + 150, 4 * i);
+            made_add_work("kernel", "gemm", 7, kernel + 50, kernel + 250, 4 * i + 2);
+        }
+        found = found_judge_trace(made_analyse());
+        assert_int_equal(strstr(need(&found, "pageable_copy")->evidence, "and so once") == NULL,
+                         again);
+        found_forget(&found);
+    }
+}
+
 /* --- Advice --- */
 
 /* A step of so many passes: a forward kernel, one of backward, and a reduction after each of the
@@ -343,6 +362,7 @@ int main(void)
         cmocka_unit_test(compilations_that_come_back_are_not_done_once),
         cmocka_unit_test(time_of_the_profiler_and_of_collections_is_named),
         cmocka_unit_test(steps_that_get_longer_are_told_from_uneven_ones),
+        cmocka_unit_test(what_is_copied_before_all_kernels_is_copied_once),
         cmocka_unit_test(gradients_are_sent_once_per_update),
         cmocka_unit_test(advice_fits_what_is_sent_and_who_trains),
     };

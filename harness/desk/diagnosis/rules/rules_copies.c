@@ -9,6 +9,8 @@
  * memory of up to 64 KB is staged at once; a larger one may hold the host up. */
 enum { SMALL_BYTES = 65536 };
 
+#define COPIED_BEFORE 0.9 /* nearly all of the copies' time */
+
 /* Copies of one direction, per step. */
 struct copies {
     double count, bytes, ns;
@@ -144,6 +146,26 @@ static bool are_many_small(const struct copies *copies)
     return copies->count >= 8 && copies->bytes > 0 && copies->bytes / copies->count <= SMALL_BYTES;
 }
 
+/* Without steps, copies that come before the first kernel are done once, as those of a model's
+ * weights are: what comes with each input has kernels before it. */
+static bool is_found_again(struct finding *finding, const struct facts *facts, bool found)
+{
+    const struct timeline *timeline = &facts->summary->timeline;
+    double before_ns = 0, all_ns = copies_between(facts).ns;
+
+    if (!found || !facts_of_whole(facts))
+        return found;
+    for (int64_t i = 0; i < timeline->work_count && timeline->work[i].kind != WORK_COMPUTATION; i++)
+        if (timeline->work[i].kind == WORK_COPY)
+            before_ns +=
+                (double)(timeline->work[i].event->end_ns - timeline->work[i].event->start_ns);
+    if (before_ns >= COPIED_BEFORE * all_ns) {
+        finding_says(finding, "; they come before the first kernel, and so once");
+        finding_gains_nothing(finding, facts);
+    }
+    return true;
+}
+
 static bool judge_pageable_copy(struct finding *finding, const struct facts *facts)
 {
     struct copies copies = copies_between(facts);
@@ -156,7 +178,8 @@ static bool judge_pageable_copy(struct finding *finding, const struct facts *fac
         "device is idle for %s while the host is in such calls",
         quantity_time(copies.pageable_ns).text, step_text(facts).text, 100 * exposed_share(facts),
         quantity_time(facts_host_ns(facts, HOST_COPYING)).text);
-    return cost_with_calls(finding, facts, copies.pageable_ns * exposed_share(facts));
+    return is_found_again(
+        finding, facts, cost_with_calls(finding, facts, copies.pageable_ns * exposed_share(facts)));
 }
 
 static bool judge_small_copies(struct finding *finding, const struct facts *facts)
@@ -206,7 +229,7 @@ static bool judge_exposed_copy(struct finding *finding, const struct facts *fact
                           "and both directions at once; there is little to hide copies behind";
         finding->gain_is_least = true; /* copying beside the rest; copying less gains more */
     }
-    return finding_replays(finding, facts, lost);
+    return is_found_again(finding, facts, finding_replays(finding, facts, lost));
 }
 
 /* --- Round trips --- */

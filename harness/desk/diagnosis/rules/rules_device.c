@@ -479,7 +479,9 @@ static bool judge_low_utilisation(struct finding *finding, const struct facts *f
             most == HOST_OUTSIDE || most == HOST_WORKING ? "" : "in ",
             most == HOST_OUTSIDE     ? "outside of any event"
             : most == HOST_WORKING   ? "without launching anything"
-            : most == HOST_FIRST_USE ? "things that it does once, or that the profiler does"
+            : most == HOST_FIRST_USE ? 2 * facts_profiler_ns(facts) * facts->steps > (double)most_ns
+                                           ? "what the profiler does itself"
+                                           : "things that it does once"
             : most == HOST_CAPTURING ? "capturing or compiling again"
                                      : host_kind_name(most));
     finding_informs(finding);

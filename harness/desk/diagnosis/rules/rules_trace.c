@@ -264,7 +264,7 @@ static struct outside outside_of(const struct summary *summary)
     return outside;
 }
 
-static void say_outside(struct finding *finding, const char *when, int64_t all_ns,
+static void say_outside(struct finding *finding, const char *when, const char *note, int64_t all_ns,
                         const int64_t *ns, int64_t span_ns)
 {
     static const char *const does[HOST_KIND_COUNT] = { "on what is not recorded",
@@ -272,7 +272,7 @@ static void say_outside(struct finding *finding, const char *when, int64_t all_n
                                                        "waiting for data",
                                                        "logging",
                                                        "saving",
-                                                       "launching",
+                                                       "in calls of the runtime",
                                                        "copying",
                                                        "allocating memory",
                                                        "waiting for the device",
@@ -283,9 +283,9 @@ static void say_outside(struct finding *finding, const char *when, int64_t all_n
 
     for (int i = 1; i < HOST_KIND_COUNT; i++) most = ns[i] > ns[most] ? i : most;
     if (all_ns >= span_ns)
-        finding_says(finding, "; %s for %s, %s of that %s", when,
+        finding_says(finding, "; %s for %s, %s of that %s%s", when,
                      quantity_time((double)all_ns).text, quantity_time((double)ns[most]).text,
-                     does[most]);
+                     does[most], most == HOST_LAUNCHING ? note : "");
 }
 
 /* Of a trace without steps the page is about the time of the device's work. */
@@ -301,9 +301,10 @@ static bool judge_host_outside(struct finding *finding, const struct facts *fact
     finding_says(finding, "the host's rows span %s, the device's work %s of them",
                  quantity_time((double)(outside.last_ns - outside.first_ns)).text,
                  quantity_time((double)all->span_ns).text);
-    say_outside(finding, "before that the host is at work", all->start_ns - outside.first_ns,
+    say_outside(finding, "before that the host is at work",
+                " (the first makes the device's context, once)", all->start_ns - outside.first_ns,
                 outside.before, all->span_ns / 2);
-    say_outside(finding, "after it", outside.last_ns - all->end_ns, outside.after,
+    say_outside(finding, "after it", "", outside.last_ns - all->end_ns, outside.after,
                 all->span_ns / 2);
     finding_informs(finding);
     return outside.last_ns - outside.first_ns >= OUTSIDE_TIMES * all->span_ns;
