@@ -11,8 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { CELL = 48 };
-
 /* A language that has no such thing says why. */
 static void print_language(const struct page *page, const char *heading, const char *language,
                            const char *comment, const struct lesson_lines *lines)
@@ -48,13 +46,12 @@ static void print_values(char *text, size_t size, const struct kernel_lesson *le
 
     text[0] = '\0';
     for (int arch = 0; arch < (same ? 1 : ARCH_COUNT); arch++) {
-        for (int step = 0; step < count; step++) {
-            char value[CELL];
-            lesson_count_print(value, CELL, prediction_value(prediction, steps[step], arch),
-                               kernel_counts[prediction->count].unit);
-            text_join(text, size, step == 0 ? "; " : ", ", "%s %s", value,
+        for (int step = 0; step < count; step++)
+            text_join(text, size, step == 0 ? "; " : ", ", "%s %s",
+                      lesson_count_text(prediction_value(prediction, steps[step], arch),
+                                        kernel_counts[prediction->count].unit)
+                          .text,
                       lesson_variant_name(steps[step]));
-        }
         if (!same)
             text_append(text, size, " on sm_%d", architectures[arch].number);
     }
@@ -100,14 +97,13 @@ static void print_measured(const struct page *page, const struct kernel_lesson *
     lesson_part(page, "Counted earlier");
     cJSON_ArrayForEach(count, cJSON_GetObjectItemCaseSensitive(entry, "counts"))
     {
-        char before[CELL], after[CELL], sentence[160];
-        lesson_count_print(before, CELL, json_number_of(count, "before"),
-                           json_text_of(count, "unit"));
-        lesson_count_print(after, CELL, json_number_of(count, "after"),
-                           json_text_of(count, "unit"));
-        snprintf(sentence, sizeof sentence, "%s before, %s after, on sm_%.0f", before, after,
-                 json_number_of(entry, "arch"));
-        page_note(page, json_text_of(count, "count"), sentence);
+        const char *unit = json_text_of(count, "unit");
+        page_note(page, json_text_of(count, "count"),
+                  cell("%s before, %s after, on sm_%.0f",
+                       lesson_count_text(json_number_of(count, "before"), unit).text,
+                       lesson_count_text(json_number_of(count, "after"), unit).text,
+                       json_number_of(entry, "arch"))
+                      .text);
     }
 }
 
@@ -179,11 +175,9 @@ void kernel_counts_print(const struct page *page, const struct kernel_lesson *le
                    blocks, launch->threads * (launch->threads_y > 0 ? launch->threads_y : 1),
                    architectures[ARCH_90].number);
     page_table(page, columns, ARRAY_SIZE(columns));
-    for (int i = KERNEL_COUNT_FIRST; i < KERNEL_COUNT_COUNT; i++) {
-        char value[CELL];
-        if (isnan(counts->of[i]))
-            continue;
-        lesson_count_print(value, sizeof value, counts->of[i], kernel_counts[i].unit);
-        PAGE_LINE(page, columns, kernel_counts[i].name, value, kernel_counts[i].meaning);
-    }
+    for (int i = KERNEL_COUNT_FIRST; i < KERNEL_COUNT_COUNT; i++)
+        if (!isnan(counts->of[i]))
+            PAGE_LINE(page, columns, kernel_counts[i].name,
+                      lesson_count_text(counts->of[i], kernel_counts[i].unit).text,
+                      kernel_counts[i].meaning);
 }

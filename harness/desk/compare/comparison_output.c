@@ -14,60 +14,34 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COMPARISON_SCHEMA = 2, CELL = COMPARISON_CELL, NOTE = 1024 };
+enum { COMPARISON_SCHEMA = 2, CELL = 48, NOTE = 1024 };
 
-/* The figures of a row as text. */
-struct figures {
-    char base[QUANTITY_SIZE], after[QUANTITY_SIZE];
-    char change[CELL], interval[CELL], noise[CELL];
-};
-
-void comparison_print_percent(char text[CELL], double change)
+struct cell comparison_percent(double change)
 {
-    if (isnan(change))
-        snprintf(text, CELL, "-");
-    else if (isinf(change) || fabs(change) >= 9.995)
-        snprintf(text, CELL, isinf(change) ? "from 0" : "%.3gx", 1 + change);
-    else
-        snprintf(text, CELL, "%+.1f%%", 100 * change);
+    if (isnan(change) || isinf(change))
+        return cell(isnan(change) ? "-" : "from 0");
+    return fabs(change) >= 9.995 ? cell("%.3gx", 1 + change) : cell("%+.1f%%", 100 * change);
 }
 
 /* Times, bytes and rates of bytes in a unit of their size; other counters with four digits. */
-void comparison_print_value(char text[QUANTITY_SIZE], const char *metric, double value)
+struct cell comparison_value(const char *metric, double value)
 {
     bool is_rate = strstr(metric, "_per_second") != NULL;
+    const char *unit = benchmark_metric_is_time(metric)             ? "us"
+                       : strstr(metric, "bytes") != NULL            ? is_rate ? "B/s" : "B"
+                       : strstr(metric, "flops") != NULL && is_rate ? "FLOP/s"
+                                                                    : NULL;
 
-    if (benchmark_metric_is_time(metric))
-        quantity_print(text, value, "us");
-    else if (strstr(metric, "bytes") != NULL)
-        quantity_print(text, value, is_rate ? "B/s" : "B");
-    else if (strstr(metric, "flops") != NULL && is_rate)
-        quantity_print(text, value, "FLOP/s");
-    else
-        snprintf(text, QUANTITY_SIZE, isnan(value) ? "-" : "%.4g", value);
+    if (unit != NULL)
+        return cell("%s", quantity_of(value, unit).text);
+    return isnan(value) ? cell("-") : cell("%.4g", value);
 }
 
-static struct figures figures_of(const struct comparison *comparison,
-                                 const struct compared_row *row)
+static struct cell interval_cell(const struct compared_row *row)
 {
-    const char *metric = comparison->rule.metric;
-    char low[CELL], high[CELL];
-    struct figures figures;
-
-    comparison_print_value(figures.base, metric, row->value[SIDE_BASE]);
-    comparison_print_value(figures.after, metric, row->value[SIDE_NEW]);
-    comparison_print_percent(figures.change, row->change);
-    comparison_print_percent(low, row->low);
-    comparison_print_percent(high, row->high);
-    if (isnan(row->low))
-        snprintf(figures.interval, CELL, "-");
-    else
-        snprintf(figures.interval, CELL, "%.20s to %.20s", low, high);
-    if (isnan(row->between))
-        snprintf(figures.noise, CELL, "-");
-    else
-        snprintf(figures.noise, CELL, "%.1f%%", 100 * row->between);
-    return figures;
+    return isnan(row->low) ? cell("-")
+                           : cell("%.20s to %.20s", comparison_percent(row->low).text,
+                                  comparison_percent(row->high).text);
 }
 
 /* "12 rows: 1 slower, 8 same, 2 undecided, 1 missing". */
@@ -170,13 +144,15 @@ static void print_rows(const struct page *page, const struct view *view)
 
     for (int i = 0; i < comparison->count; i++) {
         const struct compared_row *row = &comparison->rows[i];
-        struct figures figures;
+        const char *metric = comparison->rule.metric;
         if (!view->shown[i])
             continue;
-        figures = figures_of(comparison, row);
         const enum ink inks[COLUMNS] = { [COLUMNS - 1] = verdict_inks[row->verdict] };
-        PAGE_ROW(rows, inks, row->name, figures.base, figures.after, figures.change,
-                 figures.interval, figures.noise, compare_verdict_name(row->verdict));
+        PAGE_ROW(rows, inks, row->name, comparison_value(metric, row->value[SIDE_BASE]).text,
+                 comparison_value(metric, row->value[SIDE_NEW]).text,
+                 comparison_percent(row->change).text, interval_cell(row).text,
+                 isnan(row->between) ? "-" : cell("%.1f%%", 100 * row->between).text,
+                 compare_verdict_name(row->verdict));
     }
     if (page_rows_any(rows))
         page_rows_print(page, rows);
@@ -309,17 +285,16 @@ static int next_deciding(const struct view *view, const char *fault, int last)
 static void print_fault(const struct page *page, const struct view *view, const char *fault,
                         int count)
 {
-    char text[1200] = "", change[CELL];
+    char text[1200] = "";
     int named = 0;
 
     for (int i = -1; named < DECIDING && (i = next_deciding(view, fault, i)) >= 0; named++) {
         const struct compared_row *row = &view->comparison->rows[i];
-        comparison_print_percent(change, row->change);
         text_join(text, sizeof text, ", ", "%.120s", row->name);
         if (row->lost_more)
             text_append(text, sizeof text, " (%.80s)", row->lost);
         else if (!isnan(row->change))
-            text_append(text, sizeof text, " (%s)", change);
+            text_append(text, sizeof text, " (%s)", comparison_percent(row->change).text);
     }
     if (count > named)
         text_append(text, sizeof text, " and %d more", count - named);

@@ -6,11 +6,10 @@
 #include "harness/text/page.h"
 
 /* A value of a metric with its unit: "1.42 ms", "21.5 MiB", "40.9 GB/s", "12.5". "-" for NaN. */
-void comparison_print_value(char text[QUANTITY_SIZE], const char *metric, double value);
+struct cell comparison_value(const char *metric, double value);
 
 /* A relative change: "+5.1%", "3.2x", "from 0". "-" for NaN. */
-enum { COMPARISON_CELL = 48 };
-void comparison_print_percent(char text[COMPARISON_CELL], double change);
+struct cell comparison_percent(double change);
 
 /* Remarks beside the rows, and which of them a page shows. */
 struct comparison_remarks {

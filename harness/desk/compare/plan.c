@@ -100,7 +100,7 @@ static double nine_of_ten(const double *sorted, int count)
 static void add_line(struct page_rows *rows, const struct plan *plan, int files, double limit,
                      double *room)
 {
-    char half[COMPARISON_CELL], most[COMPARISON_CELL];
+    double half;
 
     for (int i = 0; i < plan->count; i++) {
         int more = 2 * (files - 1) - (plan->files - 1); /* runs that will tell the noise, too */
@@ -108,9 +108,9 @@ static void add_line(struct page_rows *rows, const struct plan *plan, int files,
             fmax(plan->rows[i].freedom + more, fmin(2 * (files - 1), plan->rows[i].freedom));
         room[i] = expm1(compare_shows(plan->rows[i].between, freedom, files, limit));
     }
-    comparison_print_percent(half, stats_sort_median(room, plan->count));
-    comparison_print_percent(most, nine_of_ten(room, plan->count));
-    PAGE_ROW(rows, NULL, quantity_count(files).text, half, most);
+    half = stats_sort_median(room, plan->count); /* and sorted for the next figure */
+    PAGE_ROW(rows, NULL, quantity_count(files).text, comparison_percent(half).text,
+             comparison_percent(nine_of_ten(room, plan->count)).text);
 }
 
 static enum status print_plan(const struct page *page, const struct plan *plan, double threshold)

@@ -2,6 +2,7 @@
  * docs/results.md have the members). */
 #pragma once
 
+#include "harness/base/figures/quantity.h"
 #include "harness/lab/kernel/kernel_findings.h"
 #include "harness/lab/kernel/lesson_run.h"
 #include "harness/text/json.h"
@@ -43,7 +44,7 @@ enum status kernel_json(char **text, const struct kernel_output *output);
 void lesson_table(const struct page *page, const struct lesson_result *results, int count);
 
 /* "2048" or "5.00 MiB": whole numbers below a million are written out. */
-void lesson_count_print(char *text, size_t size, double value, const char *unit);
+struct quantity_text lesson_count_text(double value, const char *unit);
 
 /* Adds a lesson to the list of `list`. */
 void lesson_json(struct json *json, cJSON *array, const struct kernel_lesson *lesson,

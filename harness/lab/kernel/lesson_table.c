@@ -11,15 +11,11 @@
 
 enum { COLUMNS = 5, WHOLE_MOST = 1000000, CELL = 48 };
 
-void lesson_count_print(char *text, size_t size, double value, const char *unit)
+struct quantity_text lesson_count_text(double value, const char *unit)
 {
-    char quantity[QUANTITY_SIZE];
-
-    quantity_print(quantity, value, unit);
     if (unit[0] == '\0' && value == floor(value) && fabs(value) < WHOLE_MOST)
-        snprintf(text, size, "%.0f", value);
-    else
-        snprintf(text, size, "%s", quantity);
+        return quantity_count((int64_t)value);
+    return quantity_of(value, unit);
 }
 
 /* A lesson that failed has no counts. */
@@ -44,26 +40,27 @@ static void add_row(struct page_rows *rows, const struct lesson_result *result,
                     const struct prediction *prediction)
 {
     const struct kernel_count_row *count = &kernel_counts[prediction->count];
-    char values[2][CELL], change[CELL], told[2 * CELL + 16] = "";
-    const char *const cells[COLUMNS] = { count->name, values[0], values[1], change, told };
-    enum ink inks[COLUMNS] = { INK_PLAIN, INK_PLAIN, INK_PLAIN, INK_PLAIN, INK_DIM };
+    const double *before = result->counts[LESSON_BEFORE].of,
+                 *after = result->counts[LESSON_AFTER].of;
+    char change[CELL], told[2 * CELL + 16] = "";
+    enum ink inks[COLUMNS] = { INK_PLAIN };
     bool holds = true;
 
     for (int v = LESSON_BEFORE; v <= LESSON_AFTER; v++) {
         double measured = result->counts[v].of[prediction->count];
-        char value[CELL];
         holds = holds && prediction_holds(prediction, measured, v, result->arch);
-        lesson_count_print(values[v], CELL, measured, count->unit);
-        lesson_count_print(value, CELL, prediction_value(prediction, v, result->arch), count->unit);
-        text_join(told, sizeof told, ", ", "%s", value);
+        text_join(
+            told, sizeof told, ", ", "%s",
+            lesson_count_text(prediction_value(prediction, v, result->arch), count->unit).text);
     }
-    print_change(change, sizeof change, result->counts[0].of[prediction->count],
-                 result->counts[1].of[prediction->count]);
+    print_change(change, sizeof change, before[prediction->count], after[prediction->count]);
     if (holds)
         snprintf(told, sizeof told, prediction->within > 0 ? "within %.0f%%" : "exactly",
                  100 * prediction->within);
     inks[COLUMNS - 1] = holds ? INK_DIM : INK_BAD;
-    page_rows_add(rows, cells, inks);
+    PAGE_ROW(rows, inks, count->name,
+             lesson_count_text(before[prediction->count], count->unit).text,
+             lesson_count_text(after[prediction->count], count->unit).text, change, told);
 }
 
 static void print_counts(const struct page *page, const struct lesson_result *results, int count)
@@ -99,15 +96,12 @@ static void print_between(const struct page *page, const struct lesson_result *r
         const struct prediction *prediction = &result->lesson->predicted[i];
         const struct kernel_count_row *row = &kernel_counts[prediction->count];
         double measured = result->counts[LESSON_BETWEEN].of[prediction->count];
-        char value[CELL];
-        lesson_count_print(value, sizeof value, measured, row->unit);
-        text_append(text, sizeof text, "%s %s %s", i > 0 ? "," : "", row->name, value);
-        if (!prediction_holds(prediction, measured, LESSON_BETWEEN, result->arch)) {
-            lesson_count_print(value, sizeof value,
-                               prediction_value(prediction, LESSON_BETWEEN, result->arch),
-                               row->unit);
-            text_append(text, sizeof text, " (foretold: %s)", value);
-        }
+        double predicted = prediction_value(prediction, LESSON_BETWEEN, result->arch);
+        text_append(text, sizeof text, "%s %s %s", i > 0 ? "," : "", row->name,
+                    lesson_count_text(measured, row->unit).text);
+        if (!prediction_holds(prediction, measured, LESSON_BETWEEN, result->arch))
+            text_append(text, sizeof text, " (foretold: %s)",
+                        lesson_count_text(predicted, row->unit).text);
     }
     page_paragraph(page, INK_DIM, "%s.", text);
 }

@@ -75,18 +75,16 @@ static void add_change(struct page_rows *rows, const struct history_series *seri
            after = history_state_median(series, state);
     bool is_last = state == series->change_count;
     enum ink ink = is_last ? verdict_inks[series->verdict] : INK_PLAIN;
-    char name[NAME], values[2][QUANTITY_SIZE], change[COMPARISON_CELL];
+    char name[NAME];
     const enum ink inks[] = { INK_PLAIN, INK_PLAIN, INK_PLAIN, INK_PLAIN,
                               INK_PLAIN, INK_PLAIN, ink,       ink };
 
     print_name(name, series);
-
-    comparison_print_value(values[0], run->metric, before);
-    comparison_print_value(values[1], run->metric, after);
-    comparison_print_percent(change, (after - before) / fabs(before));
     PAGE_ROW(rows, inks, name, cell("%.*s", DAY, run->date).text,
              cell("%.*s", COMMIT, run->commit[0] != '\0' ? run->commit : "-").text,
-             quantity_count(end - series->changes[state - 1]).text, values[0], values[1], change,
+             quantity_count(end - series->changes[state - 1]).text,
+             comparison_value(run->metric, before).text, comparison_value(run->metric, after).text,
+             comparison_percent((after - before) / fabs(before)).text,
              is_last ? history_verdict_name(series->verdict) : "");
 }
 
@@ -204,16 +202,15 @@ static void add_series_row(const struct page *page, struct page_rows *rows,
                            const struct history_series *series)
 {
     const char *metric = series->runs[0]->metric;
-    char name[NAME], first[QUANTITY_SIZE], last[QUANTITY_SIZE], median[QUANTITY_SIZE],
-        line[3 * SPARKLINE + 1];
+    char name[NAME], line[3 * SPARKLINE + 1];
 
     print_name(name, series);
-    comparison_print_value(first, metric, series->values[0]);
-    comparison_print_value(last, metric, series->values[series->count - 1]);
-    comparison_print_value(median, metric, stats_median(series->values, series->count));
     history_sparkline(line, series->values, series->count, SPARKLINE,
                       page->markdown || console_is_utf8());
-    PAGE_ROW(rows, NULL, name, quantity_count(series->count).text, first, last, median,
+    PAGE_ROW(rows, NULL, name, quantity_count(series->count).text,
+             comparison_value(metric, series->values[0]).text,
+             comparison_value(metric, series->values[series->count - 1]).text,
+             comparison_value(metric, stats_median(series->values, series->count)).text,
              quantity_share(series->spread).text, line, needed_cell(series->runs_needed).text);
 }
 
