@@ -246,12 +246,12 @@ int access_twice(const struct access *access, const struct warp *warp,
 }
 
 bool access_changes(const struct access *access, const struct warp *warp,
-                    const struct instruction *instruction, uint64_t base)
+                    const struct instruction *instruction, int lane, uint64_t base)
 {
     if (instruction->run != lanes_store)
         return true;
     for (int l = access->first; l < access->end; l++)
-        for (int e = 0; warp->lane[l] && e < instruction->vector; e++) {
+        for (int e = 0; warp->lane[l] && (lane < 0 || l == lane) && e < instruction->vector; e++) {
             uint64_t value = stored(warp, instruction, e, l);
             if (memcmp((const char *)(uintptr_t)(access->address[l] + base) +
                            (size_t)e * instruction->width,

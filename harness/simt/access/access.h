@@ -58,9 +58,10 @@ int access_misaligned(const struct access *access, const struct warp *warp);
 int access_twice(const struct access *access, const struct warp *warp,
                  const struct instruction *instruction);
 
-/* Whether a store puts something else into memory than is there. */
+/* Whether a store of a lane, or of all if that is -1, puts something else into memory than is
+ * there. Their addresses are known to be memory. */
 bool access_changes(const struct access *access, const struct warp *warp,
-                    const struct instruction *instruction, uint64_t base);
+                    const struct instruction *instruction, int lane, uint64_t base);
 
 /* The spaces; each returns false after a finding that ends the launch. */
 bool shared_check(struct warp *warp, const struct instruction *instruction,

@@ -52,7 +52,8 @@ static bool check_range(struct warp *warp, const struct instruction *instruction
     /* Warps that write what is there already, and nobody has read, do no harm. */
     if (!atomic && (store ? memory_races_store(block, from, bytes, stamp, &other) &&
                                 (memory_read_by_others(block, from, bytes, stamp) ||
-                                 access_changes(access, warp, instruction, 0))
+                                 access_changes(access, warp, instruction,
+                                                bytes == access->bytes ? lane : -1, 0))
                           : memory_races_load(block, from, bytes, stamp, &other))) {
         warp_find(warp, instruction, SIMT_RACE, lane,
                   "0x%llx, which warp %u of the grid has used in this launch", (wide)from,

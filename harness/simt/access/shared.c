@@ -126,9 +126,9 @@ static bool check_word(struct warp *warp, const struct instruction *instruction,
     uint32_t stamp = stamp_of(warp);
     bool read = store && is_others(word->reader, stamp);
 
-    if (read ||
-        (is_others(word->writer, stamp) &&
-         (!store || access_changes(access, warp, instruction, (uint64_t)(uintptr_t)group->shared))))
+    if (read || (is_others(word->writer, stamp) &&
+                 (!store || access_changes(access, warp, instruction, lane,
+                                           (uint64_t)(uintptr_t)group->shared))))
         return find_missing(warp, instruction, lane, place,
                             store && (word->written & mask) != mask);
     if (group->phase > 0) {
