@@ -14,19 +14,32 @@ def _numbers(of: Union[int, Sequence[int]]) -> str:
     return ",".join(map(str, [of] if isinstance(of, int) else of))
 
 
+def _parts_of(value: Any) -> List[Any]:
+    """What numba passes for an argument: of an array its owners, sizes, memory, shape and strides."""
+    import numpy
+
+    if not isinstance(value, numpy.ndarray):
+        return [value]
+    extents = [numpy.int64(of) for of in (*value.shape, *value.strides)]
+    return [numpy.uint64(0), numpy.uint64(0), numpy.int64(value.size), numpy.int64(value.itemsize), value, *extents]
+
+
 def kernel(source: Any, grid: Union[int, Sequence[int]], *arguments: Any, block: Union[int, Sequence[int], None] = None,
-           name: Union[str, None] = None, shared: int = 0, options: Sequence[str] = ()) -> Dict[str, Any]:
+           name: Union[str, None] = None, shared: int = 0, numba: bool = False, options: Sequence[str] = ()) -> Dict[str, Any]:
     """Runs a kernel on this machine's processor; returns what `chokepoint kernel --format=json` prints: what is wrong, counts
     by line, findings. Arrays have what the kernel left in them afterwards.
 
     source: a file of PTX or CUDA C; PTX as text; or a kernel that Triton compiled, as triton.compile() returns it, whose
     name, threads and shared memory are taken from it.
     arguments: arrays of NumPy, and numbers: of NumPy with their type, a float as f32, an int as i32.
+    numba: the PTX is numba's (numba.cuda.compile_ptx), whose kernels take seven and more parameters for an array.
     options: further ones of the program, such as "--arch=80" or "--baseline=counts.json".
     """
     import numpy
 
     compiled = getattr(source, "asm", None)
+    if numba:
+        arguments = tuple(part for value in arguments for part in _parts_of(value))
     with tempfile.TemporaryDirectory() as folder:
         if compiled is not None:
             about = source.metadata

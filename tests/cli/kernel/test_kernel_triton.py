@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""`chokepoint.kernel()` on what Triton compiles for sm_80 and sm_90: values as NumPy has them, and no finding. It wants a
-Python with Triton 3 and NumPy, which CHOKEPOINT_TRITON_PYTHON names (default: this one); no GPU, and no PyTorch.
+"""`chokepoint.kernel()` on what Triton compiles for sm_80 and sm_90: values as NumPy has them, and no finding; and on a kernel
+of numba, where that is installed. It wants a Python with Triton 3 and NumPy, which CHOKEPOINT_TRITON_PYTHON names (default: this
+one); no GPU, and no PyTorch.
 
 usage: test_kernel_triton.py PROGRAM SOURCE
 """
@@ -157,6 +158,30 @@ for arch in (80, 90):
             failures.append(f"{name}: off by {np.abs(own[made] - wanted).max()}")
         elif found["counts"]["instructions"] == 0:
             failures.append(f"{name}: nothing was counted")
+try:
+    from numba import cuda, float32
+except ImportError as error:
+    print(f"{error}: numba is not tried")
+else:
+    def tiles(out, a, b):
+        s, t = cuda.shared.array((16, 16), float32), cuda.shared.array((16, 16), float32)
+        y, x = cuda.grid(2)
+        r, c = cuda.threadIdx.x, cuda.threadIdx.y
+        sum_of_products = float32(0)
+        for i in range(4):
+            s[r, c], t[r, c] = a[y, 16 * i + c], b[16 * i + r, x]
+            cuda.syncthreads()
+            for k in range(16):
+                sum_of_products += s[r, k] * t[k, c]
+            cuda.syncthreads()
+        out[y, x] = math.exp(sum_of_products / 64)
+        cuda.atomic.add(out, (0, 0), 0)
+
+    ptx, _ = cuda.compile_ptx(tiles, (float32[:, ::1],) * 3, cc=(8, 0))
+    out = np.zeros_like(square)
+    found = chokepoint.kernel(ptx, (4, 4), out, square, square, block=(16, 16), numba=True)
+    if found["wrong"] is not None or not np.allclose(out, np.exp(square @ square / 64), rtol=1e-4):
+        failures.append(f"numba: {found['wrong']}, {np.abs(out - np.exp(square @ square / 64)).max()}")
 try:
     chokepoint.kernel(compiled, 1, 5)
     failures.append("a call without its arguments")
