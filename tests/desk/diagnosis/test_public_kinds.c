@@ -283,6 +283,40 @@ static void what_is_copied_before_all_kernels_is_copied_once(void **state)
     }
 }
 
+/* In each step a thread pins memory for 3 ms, and a launch of the loop waits for it, or does not.
+ */
+static void launches_that_wait_for_an_allocation_elsewhere_are_told_from_slow_ones(void **state)
+{
+    for (int beside = 0; beside < 2; beside++) {
+        struct found found;
+        made_begin_with(OLD_GPU);
+        for (int i = 0; i < 8; i++) {
+            int at = 4000 * i;
+            char step[40];
+            snprintf(step, sizeof step, "ProfilerStep#%d", i);
+            made_add("user_annotation", step, 100, 100, at, at + 4000, 0);
+            made_add("cuda_runtime", "cudaHostAlloc", 100, 777, at + (beside ? 0 : 3100),
+                     at + (beside ? 3010 : 3990), 0);
+            made_add("cuda_runtime", "cudaLaunchKernel", 100, 100, at + 5, at + 3005, 100 * i + 1);
+            made_add("kernel", "gemm", 0, 7, at + 3006, at + 3056, 100 * i + 1);
+            for (int k = 1; k < 11; k++) {
+                made_add("cuda_runtime", "cudaLaunchKernel", 100, 100, at + 3000 + 10 * k,
+                         at + 3005 + 10 * k, 100 * i + 1 + k);
+                made_add("kernel", "gemm", 0, 7, at + 3006 + 50 * k, at + 3056 + 50 * k,
+                         100 * i + 1 + k);
+            }
+        }
+        found = found_judge_trace(made_analyse());
+        if (beside) {
+            check_says(need(&found, "allocation_churn")->title, "another thread");
+            assert_string_equal(found.findings.items[0].id, "allocation_churn");
+        } else {
+            assert_null(found_find(&found, "allocation_churn"));
+        }
+        found_forget(&found);
+    }
+}
+
 /* --- Advice --- */
 
 /* A step of so many passes: a forward kernel, one of backward, and a reduction after each of the
@@ -363,6 +397,7 @@ int main(void)
         cmocka_unit_test(time_of_the_profiler_and_of_collections_is_named),
         cmocka_unit_test(steps_that_get_longer_are_told_from_uneven_ones),
         cmocka_unit_test(what_is_copied_before_all_kernels_is_copied_once),
+        cmocka_unit_test(launches_that_wait_for_an_allocation_elsewhere_are_told_from_slow_ones),
         cmocka_unit_test(gradients_are_sent_once_per_update),
         cmocka_unit_test(advice_fits_what_is_sent_and_who_trains),
     };

@@ -288,6 +288,32 @@ static void find_loop(struct host_activity *activity, struct arena *scratch,
         }
 }
 
+/* The driver has one lock: a launch waits while another thread allocates, as one that pins batches
+ * does (pytorch/pytorch, issue 97432). */
+static void find_held(struct host_activity *activity, struct sweep *sweep, struct arena *scratch)
+{
+    const struct timeline *timeline = sweep->timeline;
+    struct intervals allocating = { .arena = scratch };
+
+    for (int pass = 0; pass < 2 && activity->has_loop; pass++) {
+        for (int64_t i = 0; i < timeline->host_count; i++) {
+            const struct trace_event *event = timeline->host[i];
+            int64_t ns = event->end_ns - event->start_ns;
+            enum host_kind kind = host_name_of(&sweep->names, event->name)->call;
+            if (!trace_event_is_call(event) || ns < LAUNCH_LONG_CALL_NS)
+                continue;
+            if (pass == 0 && event->track != activity->loop && kind == HOST_ALLOCATING)
+                intervals_add(&allocating, event->start_ns, event->end_ns);
+            if (pass == 1 && event->track == activity->loop && kind == HOST_LAUNCHING &&
+                10 * intervals_within_ns(&allocating, event->start_ns, event->end_ns) >= 8 * ns)
+                intervals_add(&activity->held, event->start_ns, event->end_ns);
+        }
+        if (allocating.count == 0)
+            return;
+        intervals_merge(pass == 0 ? &allocating : &activity->held);
+    }
+}
+
 /* First uses leave out what is in captures that come again. */
 static void claim(struct host_activity *activity, const struct first_uses *uses,
                   const struct captures *captures)
@@ -335,6 +361,7 @@ struct host_activity host_activity_of(struct arena *arena, const struct timeline
         .captures.arena = arena,
         .pauses.arena = arena,
         .messages.arena = arena,
+        .held.arena = arena,
         .logging.arena = arena,
     };
     struct sweep sweep = { .trace = trace,
@@ -352,6 +379,7 @@ struct host_activity host_activity_of(struct arena *arena, const struct timeline
     activity.launches_wait = launches_wait(timeline);
     sweep_over(&sweep);
     find_loop(&activity, scratch, timeline);
+    find_held(&activity, &sweep, scratch);
     claim(&activity, uses, captures);
     arena_close(scratch);
     return activity;
@@ -420,13 +448,14 @@ struct claims {
     struct claim {
         const struct intervals *times;
         enum host_kind kind;
-    } items[4];
+    } items[5];
 };
 
 static struct claims claims_of(const struct host_activity *activity)
 {
     return (struct claims){ { { &activity->first_uses, HOST_FIRST_USE },
                               { &activity->captures, HOST_CAPTURING },
+                              { &activity->held, HOST_ALLOCATING },
                               { &activity->pauses, HOST_WORKING },
                               { &activity->messages, HOST_WAITING } } };
 }

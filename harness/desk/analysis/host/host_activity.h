@@ -77,6 +77,7 @@ struct host_activity {
     struct intervals first_uses, captures, pauses; /* of all threads, disjoint */
     /* of a host alone, between processes: of all threads, and disjoint from these */
     struct intervals messages;
+    struct intervals held;    /* launches of the loop that wait while another thread allocates */
     struct intervals logging; /* of all threads, waits and calls in it included */
     int64_t pause_ns;         /* the shortest pause before an operator that launches (pauses.h) */
 };

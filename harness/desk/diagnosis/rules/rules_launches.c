@@ -56,6 +56,8 @@ static bool judge_initialisation(struct finding *finding, const struct facts *fa
                      trace_file_name(trace, uses->longest->name),
                      uses->kernel != NULL ? " for " : "",
                      uses->kernel != NULL ? trace_file_name(trace, uses->kernel->name) : "");
+    if (facts->has_steps)
+        finding_says(finding, "; that is once in all, not in each step");
     return finding_costs(finding, facts, idle_for_first_uses(facts) / facts->steps);
 }
 

@@ -262,11 +262,21 @@ static struct allocations allocations(const struct facts *facts)
     return all;
 }
 
+/* In every second step another thread allocates while a launch waits for that. */
+static bool holds_launches(const struct facts *facts)
+{
+    int64_t held = facts->summary->host.held.count;
+
+    return facts->has_steps && held > 1 && 2 * (double)held >= facts->steps;
+}
+
 /* A caching allocator fills its cache in the first steps, and libraries allocate at their first
  * use. Churn goes on: it is in half of the steps or, if none are marked, memory is released again
  * and again. */
 static bool goes_on(const struct facts *facts, const struct allocations *all)
 {
+    if (holds_launches(facts))
+        return true;
     if ((double)all->count < 2 * facts->steps)
         return false;
     return facts->has_steps ? 2 * all->steps >= facts->summary->steps.count : all->releases >= 3;
@@ -319,6 +329,14 @@ static bool judge_allocation_churn(struct finding *finding, const struct facts *
     finding_says(finding, "%.4g calls %s allocate or release memory; they take %s of %s",
                  (double)all.count / facts->steps, facts_per(facts),
                  quantity_time((double)ns / facts->steps).text, step_text(facts).text);
+    if (holds_launches(facts)) {
+        finding->title = "Launches wait while another thread allocates memory";
+        finding->advice =
+            "keep that thread from allocating in the loop: pinned buffers that are "
+            "used again (a fixed batch shape, workers that live on), or made before it";
+        finding_says(finding, "; %lld launches of the loop wait for such calls of another thread",
+                     (long long)facts->summary->host.held.count);
+    }
     /* On a host's cores the launches between these calls take longer as well: 14 us each in
      * allocation_churn, and 7 us after the fix. */
     finding->gain_is_least = facts_on_host_cores(facts);
