@@ -81,7 +81,7 @@ bool finding_comes_before(const struct finding *a, const struct finding *b,
     if (urgency_a != urgency_b)
         return urgency_a > urgency_b;
     if (informs_a != informs_b)
-        return informs_b;
+        return informs_a;
     if (a->shares_time != b->shares_time)
         return b->shares_time;
     if (a->is_replayed && b->is_replayed && a->lost_ns_per_step == b->lost_ns_per_step)

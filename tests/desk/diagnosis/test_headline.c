@@ -70,11 +70,10 @@ static void a_device_that_sets_the_pace_comes_before_what_gains_little(void **st
         { FIELDS(BUSY, .loading = 150, .wait_every = 1), "device", "device_bound", "host_sync" },
         { FIELDS(BUSY, .loading = 250, .wait_every = 1), "waiting", "host_sync", "device_bound" },
         { FIELDS(BUSY, .loading = 500, .wait_every = 1), "waiting", "host_sync", "data_loading" },
-        /* Time that the device could save counts, even if it is as little; a finding that costs
-           much always does. */
+        /* Time that the device could save is not more; a finding that costs much always is. */
         { FIELDS(BUSY, .loading = 100, .wait_every = 1, .optimizer_launches = 7,
                  .optimizer_kernel = 50),
-          "device", "optimizer_overhead", "device_bound" },
+          "device", "device_bound", "optimizer_overhead" },
         { FIELDS(.steps = 10, .launches = 64, .passes = 16, .call = 26, .kernel = 25,
                  .kernel_name = "sgemm", .about = OLD_GPU),
           "launching", "small_kernels", "device_bound" },

@@ -382,13 +382,17 @@ enum bottleneck facts_pace(const struct facts *facts)
     const struct usage *usage = &facts->summary->usage;
     int64_t computing_ns = usage->kind_ns[WORK_COMPUTATION];
     int64_t sending_ns = usage->communication_exposed_ns, copying_ns = usage->copy_exposed_ns;
+    int64_t moving_ns = interval_later(sending_ns, copying_ns);
+    bool is_busy = facts_computing_share(facts) >= RULE_BUSY_GOOD;
 
-    if (!(facts_computing_share(facts) >= RULE_BUSY_GOOD) || facts_are_few(facts))
+    if (facts_are_few(facts))
         return BOTTLENECK_NONE;
-    if (facts->summary->timeline.host_alone)
-        return BOTTLENECK_HOST;
-    if (computing_ns >= sending_ns && computing_ns >= copying_ns)
-        return BOTTLENECK_DEVICE;
+    if (facts->summary->timeline.host_alone || computing_ns >= moving_ns)
+        return !is_busy                              ? BOTTLENECK_NONE
+               : facts->summary->timeline.host_alone ? BOTTLENECK_HOST
+                                                     : BOTTLENECK_DEVICE;
+    if (!is_busy && (double)moving_ns < RULE_SHARE_CRITICAL * facts->window_ns)
+        return BOTTLENECK_NONE;
     return sending_ns >= copying_ns ? BOTTLENECK_COMMUNICATION : BOTTLENECK_COPIES;
 }
 

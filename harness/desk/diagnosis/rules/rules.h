@@ -220,9 +220,10 @@ double facts_device_share(const struct facts *facts);
  * operators. */
 double facts_computing_share(const struct facts *facts);
 
-/* What fills a step, of which the device, or a host that is alone, is busy for RULE_BUSY_GOOD or
- * more: the device's computation, what it sends or copies meanwhile and hides behind nothing, or
- * the host. Whichever takes longest. NONE: the device waits. */
+/* What fills a step, if the device, or a host that is alone, is busy for RULE_BUSY_GOOD of it: the
+ * device's computation, what it sends or copies meanwhile and hides behind nothing, or the host.
+ * Whichever takes longest; half of a step that is sent or copied so is enough. NONE: the device
+ * waits. */
 enum bottleneck facts_pace(const struct facts *facts);
 
 /* True if a device waits for its host, which is busy with more than that: what saves device time
