@@ -31,6 +31,7 @@ import time
 import types
 import weakref
 
+import chokepoint_program
 import chokepoint_stacks
 
 SCHEMA = 1
@@ -103,8 +104,11 @@ class Recorder:
         self.before, self.after, self.recorded = [], [], {}  # StepTimes; those of the recording by part
         self.cores = {}          # whether the threads had one when they wanted it, in the steps before
         self.scheduled = None    # when those began
+        self.program = None      # times the whole of it (chokepoint_program.py)
+        self.recording_since = 0.0
         self.finder = None       # waits for PyTorch's modules
         self.undo = []           # what gives the wrapped functions back
+        self.steps_wrapped = []  # of optimizers
 
     # --- Where a step begins ---
 
@@ -113,7 +117,7 @@ class Recorder:
         the first only fetched, for a queue that the training reads."""
         if os.getpid() != self.pid or self.phase in ("own profiler", "failed"):
             return False
-        if self.phase == "done" and not self.inference:
+        if self.phase == "done" and not self.inference and self.program is None:
             return False
         thread = threading.get_native_id()  # an ident comes again after its thread has ended
         if self.thread is None:
@@ -177,6 +181,8 @@ class Recorder:
         """A DataLoader has taken that long for a batch."""
         if self.is_ours():
             self.loading_ns += ns
+            if self.program is not None and not self.program.paused:
+                self.program.fetch_s += ns / 1e9
 
     @harmless
     def called(self):
@@ -196,6 +202,11 @@ class Recorder:
 
     def mark(self):
         """A step begins now."""
+        if self.program is not None:
+            self.time_program()
+        if self.phase == "done" and not self.inference:
+            self.pending = False
+            return
         self.take_time(time.perf_counter_ns())
         self.pending = False
         if self.phase in ("watching", "waiting"):
@@ -213,11 +224,25 @@ class Recorder:
             self.begin_part()
         elif len(self.after) >= AFTER_STEPS or self.stop:
             self.phase = "done"
-            if not self.inference:  # else a training may come
-                self.leave()
+            if not self.inference and (self.program is None or self.by_forward or self.is_compiled()):
+                self.leave()  # after an inference a training may come
         self.last_ns, self.loading_ns = time.perf_counter_ns(), 0
         if self.stop and self.phase == "done":
             raise SystemExit(0)
+
+    def time_program(self):
+        """Steps within a part of the recording are not those of the program."""
+        if self.phase not in ("recording", "counting"):
+            self.program.train_here()
+            self.program.step()
+
+    def is_compiled(self):
+        """Whether torch.compile has compiled the step of an optimizer: it would break off at what we have put around it."""
+        try:
+            entries = sys.modules["torch"]._C._dynamo.eval_frame._debug_get_cache_entry_list
+            return any(entries(step.__code__) for step in self.steps_wrapped)
+        except Exception:
+            return "torch._dynamo.eval_frame" in sys.modules
 
     def take_time(self, now):
         if self.last_ns is None or self.phase == "counting":
@@ -236,6 +261,9 @@ class Recorder:
 
         if torch.autograd._profiler_enabled():
             return self.give_way()
+        if self.program is not None and not self.program.paused:
+            self.program.pause()
+            self.recording_since = time.perf_counter()
         part = self.parts[self.part]
         gc.collect()  # else what the profiler keeps makes Python look through all objects within a step
         self.profiler = profiler.profile(
@@ -272,13 +300,16 @@ class Recorder:
         else:
             self.phase = "timing"
             self.write_note()
+            if self.program is not None:
+                self.program.recording_s += time.perf_counter() - self.recording_since
+                self.program.begin()
 
     def choose_stacks(self):
         """A step of many calls is sampled, for long enough to see what it does."""
         part = self.parts[self.part]
-        if not self.counting.stop():
-            return
         step_s = statistics.median(microseconds(self.untraced()) or [1e6]) / 1e6
+        if not self.counting.stop(step_s):
+            return
         del part.options["with_stack"]
         part.is_sampled = True
         part.steps = max(part.steps, min(int(chokepoint_stacks.SAMPLED_S / step_s), chokepoint_stacks.STEPS_MOST))
@@ -389,6 +420,10 @@ class Recorder:
         try:
             if self.profiler is not None:
                 self.end_part()
+            if self.program is not None:
+                self.program.look_away()
+                if self.program.paused:
+                    self.program.recording_s += time.perf_counter() - self.recording_since
             if self.phase == "timing":
                 self.phase = "done"
             elif self.phase in ("waiting", "recording", "counting") or self.phase == "watching" and "torch" in sys.modules:
@@ -439,7 +474,7 @@ class Recorder:
                 "inference": self.inference, "steps": len(self.before), "wait": self.wait,
                 "optimizer_steps": self.optimizer_steps, "optimizers": len(self.counts),
                 "fetches": self.fetches_at_all, "calls": self.calls, "own_trace": self.foreign, "parts": self.files,
-                "writing": self.writing,
+                "writing": self.writing, "program": self.program.note() if self.program is not None else None,
                 "before_us": microseconds(self.untraced()),
                 "recorded_us": {name: microseconds(times) for name, times in self.recorded.items()},
                 "after_us": microseconds(self.after)}
@@ -448,14 +483,29 @@ class Recorder:
         """Gives the program its functions back."""
         while self.undo:
             self.undo.pop()()
+        self.steps_wrapped = []
+        if self.program is not None:  # it would miss steps from now on
+            self.program.leave()
+            self.program = None
 
     # --- In a child ---
+
+    def forking(self):
+        if self.program is not None:
+            self.program.look_away()
+
+    def has_forked(self):
+        if self.program is not None and "torch" in sys.modules:
+            self.program.look_on()
 
     def forked(self):
         """A child that trains is recorded if its parent has not stepped. Others record nothing. Once a profiler has run, a
         forked child that ends by exit() hangs in what libkineto does at the end of a process; multiprocessing's children
         end by _exit(), so this child does, too, with its exit code, and with what C has printed."""
         profiled = self.torch is not None
+        if self.program is not None:
+            self.program.leave()
+            self.program = None
         if not profiled and self.optimizer_steps == 0 and self.phase in ("watching", "waiting"):
             self.start_over()
             self.pid, self.is_child, self.thread = os.getpid(), True, None
@@ -590,6 +640,7 @@ def wrap_optimizer(recorder, module):
             return result
 
         wrapped[step] = function
+        recorder.steps_wrapped.append(step)
         return step
 
     def profile_hook_step(function):
@@ -647,7 +698,7 @@ def wrap_queue(recorder):
 
     @functools.wraps(queue_get)
     def get(self, *args, **kwargs):
-        if not recorder.behind_queue or recorder.thread != threading.get_native_id() or recorder.phase == "done":
+        if not recorder.behind_queue or recorder.thread != threading.get_native_id():
             return queue_get(self, *args, **kwargs)
         recorder.fetching()
         begin = time.perf_counter_ns()
@@ -675,7 +726,7 @@ def wrap_loader(recorder, module):
 
     @functools.wraps(fetch)
     def __next__(self):
-        if recorder.phase == "done":  # of inference the loader stays wrapped: a training may come
+        if recorder.phase == "done" and recorder.program is None:  # after inference a training may come
             return fetch(self)
         recorder.fetching()
         begin = time.perf_counter_ns()
@@ -804,6 +855,8 @@ class Finder:
         self.recorder, self.left = recorder, dict(BY_FORWARD if recorder.by_forward else BY_OPTIMIZER)
 
     def find_spec(self, name, path=None, target=None):
+        if name == "torch" and self.recorder.program is not None:
+            guarded(self.recorder, lambda recorder, _: recorder.program.start(), None)
         wrap = self.left.pop(name, None)
         if wrap is None or self.recorder.phase != "watching":
             return None
@@ -838,7 +891,7 @@ def start(recorder):
     sys.meta_path.insert(0, finder)
     recorder.finder = finder
     atexit.register(recorder.ended)
-    os.register_at_fork(after_in_child=recorder.forked)
+    os.register_at_fork(before=recorder.forking, after_in_parent=recorder.has_forked, after_in_child=recorder.forked)
 
 
 def stop(recorder):
@@ -853,5 +906,7 @@ def start_from_environment():
     def number(name):
         return int(os.environ["CHOKEPOINT_RECORD_" + name])
 
-    start(Recorder(os.environ["CHOKEPOINT_RECORD"], number("WAIT"), number("STEPS"), number("STACK_STEPS"),
-                   number("STOP") != 0, number("FORWARD") != 0))
+    recorder = Recorder(os.environ["CHOKEPOINT_RECORD"], number("WAIT"), number("STEPS"), number("STACK_STEPS"),
+                        number("STOP") != 0, number("FORWARD") != 0)
+    recorder.program = chokepoint_program.Program()
+    start(recorder)

@@ -14,8 +14,12 @@ import threading
 import time
 import _thread
 
+import chokepoint_program
+
 MOST_CALLS = 10000     # per step
+UNCOUNTED_S = 0.01     # a step, in which they may be as many
 PERIOD = 0.001         # s between two looks
+SWITCH = 1e-4          # s after which a thread that computes in Python gives way
 SAMPLED_S = 0.5        # of steps are wanted
 STEPS_MOST = 40
 DEPTH_MOST = 200
@@ -27,7 +31,8 @@ class CallCount:
 
     def __init__(self):
         self.calls = 0
-        self.is_counting = sys.getprofile() is None  # else the program profiles itself
+        # Not if the program profiles itself, or uses torch.compile, which would compile anew.
+        self.is_counting = sys.getprofile() is None and chokepoint_program.Program.count_compilations() == 0
         if self.is_counting:
             sys.setprofile(self.see)
 
@@ -37,9 +42,12 @@ class CallCount:
             if self.calls >= MOST_CALLS:
                 sys.setprofile(None)
 
-    def stop(self):
-        """Whether they are too many to be recorded one by one."""
-        if self.is_counting and sys.getprofile() == self.see:
+    def stop(self, step_s):
+        """Whether they are too many to be recorded one by one; if they were not counted, whether a step is so long that
+        looking now and then tells."""
+        if not self.is_counting:
+            return step_s >= UNCOUNTED_S
+        if sys.getprofile() == self.see:
             sys.setprofile(None)
         return self.calls >= MOST_CALLS
 
@@ -54,7 +62,7 @@ class Sampler:
         self.stopped.acquire()
         self.ended.acquire()
         self.interval = sys.getswitchinterval()
-        sys.setswitchinterval(min(self.interval, PERIOD))  # else a thread that computes in Python is seen every 5 ms
+        sys.setswitchinterval(min(self.interval, SWITCH))  # else a thread that computes in Python is seen every 5 ms
         _thread.start_new_thread(self.look, ())
 
     def look(self):
@@ -74,14 +82,6 @@ class Sampler:
         sys.setswitchinterval(self.interval)
 
 
-def short_path(path, known={}):
-    """As PyTorch writes it: without the folder that it was imported from."""
-    if path not in known:
-        heads = [head.rstrip("/") + "/" for head in sys.path if head and path.startswith(head.rstrip("/") + "/")]
-        known[path] = path[max(map(len, heads), default=0):]
-    return known[path]
-
-
 def calls_of(samples):
     """The calls that were seen: (start, end, name, the line that called it), in ns."""
     calls, open_calls = [], []  # of the latter: [start, name, from]
@@ -95,7 +95,7 @@ def calls_of(samples):
         border = at if number == 0 else (samples[number - 1][0] + at) // 2
         frames, line = [], ""
         for code, own_line in stack:
-            file = short_path(code.co_filename)
+            file = chokepoint_program.short_path(code.co_filename)
             frames.append(("%s(%d): %s" % (file, code.co_firstlineno, code.co_name), line))
             line = "%s:%d" % (file, own_line)
         frames.append((LINE, line))

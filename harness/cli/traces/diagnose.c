@@ -9,6 +9,7 @@
 #include "harness/base/words/text.h"
 #include "harness/cli/line/commands.h"
 #include "harness/cli/line/flags.h"
+#include "harness/cli/traces/record_folder.h"
 #include "harness/cli/traces/trace_paths.h"
 #include "harness/desk/analysis/excerpt.h"
 #include "harness/desk/diagnosis/diagnosis.h"
@@ -211,6 +212,7 @@ static enum status run_diagnose(void *context, int *exit_code)
     struct diagnosis diagnosis = { .count = 0 };
     struct snapshots snapshots = { .count = 0 };
     struct stack_lines lines = { .count = 0 };
+    struct program_times program;
     int skipped = 0;
 
     if (flags->argument_count == 0)
@@ -226,6 +228,13 @@ static enum status run_diagnose(void *context, int *exit_code)
     if (paths.count > 0)
         TRY_OUT(diagnosis_make(&diagnosis, paths.items, paths.count,
                                paths.count + paths.skipped > 1 ? skip : NULL, &skipped));
+    if (diagnosis.count == 1 && record_folder_program(&program, diagnosis.paths[0])) {
+        struct finding found[PROGRAM_FINDINGS];
+        int count = program_times_judge(found, &program);
+        diagnosis.program = &program;
+        if (count > 0)
+            TRY_OUT(diagnosis_join(&diagnosis, 0, found, count));
+    }
     diagnosis.tables = options->tables;
     diagnosis.what_if = options->what_if;
     /* The traces with stacks that `record` wrote beside these give their lines of code. */

@@ -580,6 +580,30 @@ out:
     return status;
 }
 
+bool record_folder_program(struct program_times *times, const char *trace)
+{
+    const char *slash = strrchr(trace, '/'), *name = slash != NULL ? slash + 1 : trace;
+    char path[PATH_MAX];
+    cJSON *record = NULL, *process;
+    bool found = false;
+    int folder;
+
+    if (snprintf(path, sizeof path, "%.*s.", slash != NULL ? (int)(slash - trace) + 1 : 0, trace) >=
+        (int)sizeof path)
+        return false;
+    folder = open_folder(AT_FDCWD, path);
+    if (folder < 0 || !result_json_read(&record, folder, RECORD_FOLDER_FILE))
+        record = NULL;
+    close_folder(folder);
+    cJSON_ArrayForEach(process, cJSON_GetObjectItemCaseSensitive(record, "processes"))
+    {
+        if (!found && process_names(process, name))
+            found = program_times_read(times, cJSON_GetObjectItemCaseSensitive(process, "program"));
+    }
+    cJSON_Delete(record);
+    return found;
+}
+
 bool record_folder_stacks(char path[PATH_MAX], const char *trace)
 {
     const char *slash = strrchr(trace, '/');

@@ -17,6 +17,8 @@ struct summary;
 struct trace_file;
 
 /* The rows of its tables. Zeros: as many rows as is usual, by the time on the device. */
+struct program_times;
+
 struct table_choice {
     enum span_order order; /* of operators, annotations and calls */
     int rows;              /* of each table, at most; 0: as is usual; INT_MAX: all */
@@ -39,8 +41,9 @@ struct diagnosis {
     int snapshot_count;
     /* the one whose findings are among those of the only trace */
     const struct snapshot_file *joined;
-    struct table_choice tables;    /* the caller's, zeros at first */
-    struct what_if_choice what_if; /* the caller sets it, too */
+    const struct program_times *program; /* likewise of the only trace's program; NULL: none */
+    struct table_choice tables;          /* the caller's, zeros at first */
+    struct what_if_choice what_if;       /* the caller sets it, too */
 
     /* Set for a run only. */
     struct ranks_together *together;

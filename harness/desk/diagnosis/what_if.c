@@ -81,7 +81,8 @@ static double least_of_operators_ns(const struct causes *causes, unsigned set)
     if (!facts->summary->timeline.host_alone)
         return 0;
     for (int i = 0; i < causes->count; i++)
-        if ((set >> i & 1) != 0 && causes->items[i].rule->shortens_work)
+        if ((set >> i & 1) != 0 && (causes->items[i].rule->shortens_work ||
+                                    causes->items[i].rule->saved_computing_ns != NULL))
             return 0;
     return facts_computing_share(facts) * facts->step_ns;
 }

@@ -5,6 +5,7 @@
 #include "harness/base/figures/quantity.h"
 #include "harness/desk/analysis/summary.h"
 #include "harness/desk/page/diagnosis_ranks.h"
+#include "harness/desk/page/program_page.h"
 #include "harness/desk/page/snapshot_page.h"
 #include "harness/desk/page/tables/diagnosis_tables.h"
 #include "harness/desk/page/timeline_text.h"
@@ -235,7 +236,11 @@ void diagnosis_cost(char *text, size_t size, const struct finding *finding,
     bool costs = finding->lost_ns_per_step > 0, gains = finding->predicted_gain > 1;
     char gain[QUANTITY_SIZE], cost[64] = "", share[96] = "", gained[48] = "";
 
-    if (costs && whole->ns > 0)
+    if (costs && finding->mean_step_ns > 0)
+        snprintf(share, sizeof share, ", %.0f%% of the mean of all steps, %s",
+                 100 * finding->lost_ns_per_step / finding->mean_step_ns,
+                 quantity_time(finding->mean_step_ns).text);
+    else if (costs && whole->ns > 0)
         snprintf(share, sizeof share, ", %.0f%% of %s", 100 * finding->lost_ns_per_step / whole->ns,
                  whole->text);
     quantity_factor(gain, finding->predicted_gain);
@@ -391,6 +396,8 @@ static void print_head(const struct page *page, const struct diagnosis *diagnosi
 {
     if (!view->unnamed)
         page_title(page, diagnosis->paths[which]);
+    if (diagnosis->program != NULL && !view->unnamed)
+        program_page(page, diagnosis->program);
     if (diagnosis->lines_from[which] != NULL)
         page_paragraph(
             page, INK_DIM,

@@ -53,6 +53,9 @@ KINDS = [("lightning_metric.py", "small_operators|host_work", r"lightning_metric
          ("closure.py", "small_operators|host_work", r"closure\.py:\d+ in (penalty|closure)", None),
          ("recurrent.py", "data_loading", r"recurrent\.py:\d+ in __getitem__", None),
          ("prefetched.py", "data_loading", r"prefetched\.py:\d+ in train, get\(\)", None),
+         ("evaluation.py", "rare_work", r"evaluation\.py:\d+ in <genexpr>", None),
+         ("growing.py", "growing_steps", r"growing\.py:13 in ", None),
+         ("garbage.py", "garbage_collection", "", None),
          ("forked.py", "host_work", r"forked\.py:\d+ in (save|train), save\(\)", None)]
 
 program, examples = os.path.abspath(sys.argv[1]), os.path.abspath(os.path.join(sys.argv[2], "examples/slow"))

@@ -420,7 +420,8 @@ static const struct {
 /* Whose traces are not loops of this kind. */
 static const char *const elsewhere[] = { "graph_recapture", "recompilation", "small_operators",
                                          "host_computes",   "straggler",     "unread_device",
-                                         "host_outside" };
+                                         "host_outside",    "rare_work",     "garbage_collection",
+                                         "growing_steps" };
 
 static bool has_case(const char *id)
 {

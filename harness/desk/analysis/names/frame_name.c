@@ -29,6 +29,7 @@ static const char *const standard[] = {
     "base64",
     "bdb",
     "bisect",
+    "chokepoint_program",
     "chokepoint_recorder",
     "chokepoint_stacks",
     "codecs",

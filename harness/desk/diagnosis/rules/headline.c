@@ -56,7 +56,7 @@ static void say_finding(struct headline *headline, const struct finding *finding
     put_title(title, sizeof title, finding->title);
     if (cost > 0)
         snprintf(costs, sizeof costs, ": %s%.0f%% of %s", finding->gain_is_most ? "at most " : "",
-                 100 * cost, whole(facts));
+                 100 * cost, finding->mean_step_ns > 0 ? "all steps" : whole(facts));
     if (busy)
         snprintf(headline->text, sizeof headline->text,
                  "The %s sets the pace, busy for %.0f%% of %s; %s%s%s.", who(facts),
@@ -119,7 +119,8 @@ static void say_pace(struct headline *headline, const struct finding *limit,
 struct headline headline_of(const struct finding *limit, const struct facts *facts)
 {
     struct headline headline = { .bottleneck = BOTTLENECK_UNCLEAR, .share = NAN };
-    double whole_ns = facts_whole_ns(facts);
+    double whole_ns =
+        limit != NULL && limit->mean_step_ns > 0 ? limit->mean_step_ns : facts_whole_ns(facts);
 
     if (limit == NULL) {
         say_state(&headline, facts);

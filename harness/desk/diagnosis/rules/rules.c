@@ -13,8 +13,8 @@
 /* --- Rows --- */
 
 static const struct rule *const tables[] = {
-    rules_of_memory, rules_of_launches,  rules_of_loading, rules_of_host, rules_of_copies,
-    rules_of_device, rules_of_operators, rules_of_ranks,   rules_of_trace
+    rules_of_memory, rules_of_launches,  rules_of_loading, rules_of_host,  rules_of_copies,
+    rules_of_device, rules_of_operators, rules_of_ranks,   rules_of_trace, rules_of_program
 };
 
 const struct rule *rule_at(int number)

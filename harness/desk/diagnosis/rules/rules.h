@@ -140,7 +140,7 @@ bool rule_is_replayed(const struct rule *rule);
 /* Tables of rules; each ends with a row of zeros. Findings of equal weight keep this order. */
 extern const struct rule rules_of_memory[], rules_of_launches[], rules_of_loading[],
     rules_of_host[], rules_of_copies[], rules_of_device[], rules_of_operators[], rules_of_ranks[],
-    rules_of_trace[];
+    rules_of_trace[], rules_of_program[];
 
 struct facts facts_of(const struct summary *ranks, int64_t count, int64_t which);
 

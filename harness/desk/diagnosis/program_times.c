@@ -1,0 +1,202 @@
+/* What exceeds usual steps is one sum, which has one finding: it goes to the garbage or to
+ * compilations if these are most of it, and else to the line that was seen most. */
+#include "harness/desk/diagnosis/program_times.h"
+
+#include "harness/base/figures/quantity.h"
+#include "harness/desk/diagnosis/rules/rules.h"
+#include "harness/text/json.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { STEPS_LEAST = 16, LONG_LEAST = 2, COMPILING_LEAST = 3, PIECES_LEAST = 8 };
+
+/* Steps of the last quarter over those of the first, and the part of all pairs of pieces in which
+ * the later one is longer. */
+#define GROWTH_LEAST 1.5
+#define RISING_LEAST 0.8
+
+/* --- Reading --- */
+
+static void read_line(struct program_line *line, const cJSON *json)
+{
+    snprintf(line->kind, sizeof line->kind, "%s", json_text_of(json, "kind"));
+    line->s = json_number_of(json, "s");
+    line->where = (struct call_place){ .kind = PLACE_LINE };
+    line->where.line = line->where.last_line = (int64_t)fmax(0, json_number_of(json, "line"));
+    snprintf(line->where.file, sizeof line->where.file, "%s", json_text_of(json, "file"));
+    snprintf(line->where.function, sizeof line->where.function, "%s",
+             json_text_of(json, "function"));
+    if (json_text_of(json, "call")[0] != '\0' && json_text_of(json, "call")[0] != '<')
+        snprintf(line->where.call, sizeof line->where.call, "%.60s()", json_text_of(json, "call"));
+}
+
+bool program_times_read(struct program_times *times, const cJSON *json)
+{
+    const cJSON *pieces = cJSON_GetObjectItemCaseSensitive(json, "pieces_s"), *line;
+    const struct {
+        const char *name;
+        double *value;
+    } members[] = {
+#define MEMBER(name) { #name, &times->name }
+        MEMBER(wall_s),           MEMBER(before_s),        MEMBER(recording_s),
+        MEMBER(after_s),          MEMBER(steps),           MEMBER(steps_s),
+        MEMBER(usual_s),          MEMBER(long_steps),      MEMBER(long_s),
+        MEMBER(longest_s),        MEMBER(collections),     MEMBER(collected_s),
+        MEMBER(long_collected_s), MEMBER(compiling_steps), MEMBER(compiling_s),
+        MEMBER(core_wait_s),
+#undef MEMBER
+    };
+
+    *times = (struct program_times){ .wall_s = 0 };
+    for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
+        *members[i].value = json_number_of(json, members[i].name);
+        if (!(*members[i].value >= 0))
+            return false;
+    }
+    for (int i = 0; i < cJSON_GetArraySize(pieces) && i < PROGRAM_PIECES; i++)
+        times->pieces_s[times->piece_count++] = json_number_at(pieces, i);
+    cJSON_ArrayForEach(line, cJSON_GetObjectItemCaseSensitive(json, "lines"))
+    {
+        if (times->line_count < PROGRAM_LINES)
+            read_line(&times->lines[times->line_count++], line);
+    }
+    return times->wall_s > 0;
+}
+
+const struct program_line *program_times_line(const struct program_times *times, const char *kind)
+{
+    for (int i = 0; i < times->line_count; i++)
+        if (strcmp(times->lines[i].kind, kind) == 0)
+            return &times->lines[i];
+    return NULL;
+}
+
+/* --- Findings --- */
+
+/* A finding of the whole run: what all steps lost, on average. False: it is too little. */
+static bool costs_program(struct finding *finding, const char *id,
+                          const struct program_times *times, double lost_s)
+{
+    const struct rule *rule = rule_find(id);
+    double share = lost_s / times->steps_s;
+    bool crowded = times->core_wait_s > 0.1 * times->steps_s;
+
+    *finding = (struct finding){ .id = rule->id,
+                                 .title = rule->title,
+                                 .advice = rule->advice,
+                                 .bottleneck = rule->bottleneck,
+                                 .confidence = crowded ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH,
+                                 .lost_ns_per_step = 1e9 * lost_s / times->steps,
+                                 .predicted_gain = share < 1 ? 1 / (1 - share) : NAN,
+                                 .replayed_share = 1,
+                                 .mean_step_ns = 1e9 * times->steps_s / times->steps };
+    finding_judges(finding, "lost share of all steps", share, RULE_SHARE_LEAST, RULE_SHARE_MAJOR);
+    finding->severity = share < RULE_SHARE_MAJOR      ? SEVERITY_MINOR
+                        : share < RULE_SHARE_CRITICAL ? SEVERITY_MAJOR
+                                                      : SEVERITY_CRITICAL;
+    return share >= RULE_SHARE_LEAST;
+}
+
+/* A line that was seen for a smaller part than `least` says nothing. */
+static void place_at(struct finding *finding, const struct program_times *times, const char *kind,
+                     double least)
+{
+    const struct program_line *line = program_times_line(times, kind);
+    double all_s = 0;
+
+    for (int i = 0; i < times->line_count; i++)
+        all_s += strcmp(times->lines[i].kind, kind) == 0 ? times->lines[i].s : 0;
+    if (line == NULL || !(all_s > 0))
+        return;
+    finding->where = line->where;
+    finding->where.share = fmin(1, line->s / all_s);
+    if (finding->where.share < least)
+        finding->where = (struct call_place){ .kind = PLACE_UNKNOWN };
+}
+
+static bool judge_recompilation(struct finding *finding, const struct program_times *times)
+{
+    double others = times->steps - times->compiling_steps;
+    double other_s = others > 0 ? fmax(0, times->steps_s - times->compiling_s) / others : 0;
+
+    if (times->compiling_steps < COMPILING_LEAST ||
+        !costs_program(finding, "recompilation", times,
+                       times->compiling_s - other_s * times->compiling_steps))
+        return false;
+    if (others < COMPILING_LEAST)
+        finding->predicted_gain = NAN; /* a step without is not known */
+    finding_says(finding,
+                 "torch.compile compiled in %.0f of %.0f steps after the first ones, which took %s "
+                 "together; others take %s each",
+                 times->compiling_steps, times->steps, quantity_time(1e9 * times->compiling_s).text,
+                 quantity_time(1e9 * other_s).text);
+    place_at(finding, times,
+             times->usual_s > 0.5 * times->steps_s / times->steps ? "steps" : "long", 0.1);
+    return true;
+}
+
+static bool judge_long_steps(struct finding *finding, const struct program_times *times)
+{
+    bool garbage = times->long_collected_s > 0.5 * times->long_s;
+
+    if (times->long_steps < LONG_LEAST || /* one stall is no cause */
+        !costs_program(finding, garbage ? "garbage_collection" : "rare_work", times,
+                       garbage ? times->long_collected_s : times->long_s))
+        return false;
+    finding_says(finding,
+                 "%.0f of %.0f steps take three times as long as the usual %s or more, up to %s; "
+                 "what exceeds that is %s of the %s of all steps",
+                 times->long_steps, times->steps, quantity_time(1e9 * times->usual_s).text,
+                 quantity_time(1e9 * times->longest_s).text,
+                 quantity_time(1e9 * times->long_s).text, quantity_time(1e9 * times->steps_s).text);
+    if (garbage)
+        finding_says(finding, ", and Python's collections take %s of it",
+                     quantity_time(1e9 * times->long_collected_s).text);
+    else { /* nobody does without all of it */
+        finding->predicted_gain = NAN;
+        place_at(finding, times, "long", 0.1);
+    }
+    return true;
+}
+
+/* The first piece warms up. */
+static bool judge_growth(struct finding *finding, const struct program_times *times)
+{
+    const double *pieces = times->pieces_s + 1;
+    int count = times->piece_count - 1, quarter = count / 4, rising = 0, pairs = 0;
+    double early = 0, late = 0;
+
+    if (count < PIECES_LEAST)
+        return false;
+    for (int i = 0; i < quarter; i++) {
+        early += pieces[i] / quarter;
+        late += pieces[count - 1 - i] / quarter;
+    }
+    for (int i = 0; i < count; i++)
+        for (int j = i + 1; j < count; j++, pairs++) rising += pieces[j] > pieces[i];
+    if (!(late >= GROWTH_LEAST * early) || rising < RISING_LEAST * pairs ||
+        !costs_program(finding, "growing_steps", times,
+                       times->steps_s - times->long_s - early * times->steps))
+        return false;
+    finding_says(finding,
+                 "a usual step takes %s in the first quarter of the run and %s in the last",
+                 quantity_time(1e9 * early).text, quantity_time(1e9 * late).text);
+    place_at(finding, times, "steps", 0.5);
+    return true;
+}
+
+int program_times_judge(struct finding findings[PROGRAM_FINDINGS],
+                        const struct program_times *times)
+{
+    int count = 0;
+
+    if (!(times->steps >= STEPS_LEAST) || !(times->steps_s > 0))
+        return 0;
+    count += judge_recompilation(&findings[count], times);
+    if (count == 0 || times->long_s > 2 * times->compiling_s)
+        count += judge_long_steps(&findings[count], times);
+    count += judge_growth(&findings[count], times);
+    return count;
+}

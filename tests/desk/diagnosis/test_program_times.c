@@ -1,0 +1,105 @@
+/* Findings of a whole program, from the times that the recorder writes. */
+#include "tests/fixtures/cmocka_prelude.h"
+
+#include "harness/desk/diagnosis/program_times.h"
+#include "harness/text/json.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* 100 steps of 10 ms and more; `more` are members that come instead of these. */
+static int judge(struct finding findings[PROGRAM_FINDINGS], const char *more)
+{
+    static const char *const others[] = {
+        "wall_s",           "10",   "before_s",        "5",   "recording_s", "1",
+        "after_s",          "1",    "steps",           "100", "steps_s",     "2",
+        "usual_s",          "0.01", "long_steps",      "0",   "long_s",      "0",
+        "longest_s",        "0",    "collections",     "0",   "collected_s", "0",
+        "long_collected_s", "0",    "compiling_steps", "0",   "compiling_s", "0",
+        "core_wait_s",      "0",
+    };
+    struct program_times times;
+    char text[2048] = "{";
+    cJSON *json;
+    int count;
+
+    strcat(text, more);
+    for (size_t i = 0; i < ARRAY_SIZE(others); i += 2) {
+        char name[32];
+        snprintf(name, sizeof name, "\"%s\":", others[i]);
+        if (strstr(more, name) == NULL)
+            snprintf(text + strlen(text), sizeof text - strlen(text), ",%s%s", name, others[i + 1]);
+    }
+    strcat(text, "}");
+    assert_int_equal(json_parse(&json, text, NULL, true), STATUS_OK);
+    assert_true(program_times_read(&times, json));
+    count = program_times_judge(findings, &times);
+    cJSON_Delete(json);
+    return count;
+}
+
+static void what_is_rare_and_dear_is_a_finding_with_its_line(void **state)
+{
+    struct finding found[PROGRAM_FINDINGS];
+    (void)state;
+
+    assert_int_equal(judge(found, "\"long_steps\":5,\"long_s\":1,\"lines\":[{\"kind\":\"long\","
+                                  "\"s\":0.9,\"file\":\"train.py\",\"line\":7,\"function\":"
+                                  "\"evaluate\",\"call\":\"\"}]"),
+                     1);
+    assert_string_equal(found[0].id, "rare_work");
+    assert_int_equal(found[0].severity, SEVERITY_CRITICAL);
+    assert_float_equal(found[0].lost_ns_per_step, 1e7, 1);
+    assert_float_equal(found[0].mean_step_ns, 2e7, 1);
+    assert_string_equal(found[0].where.function, "evaluate");
+    assert_int_equal(found[0].where.line, 7);
+    assert_int_equal(judge(found, "\"long_steps\":1,\"long_s\":1"), 0); /* one stall is no cause */
+    assert_int_equal(judge(found, "\"long_steps\":5,\"long_s\":0.05"), 0);
+    assert_int_equal(judge(found, "\"long_steps\":5,\"long_s\":1,\"steps\":10"), 0);
+}
+
+static void garbage_and_compilations_have_findings_of_their_own(void **state)
+{
+    struct finding found[PROGRAM_FINDINGS];
+    (void)state;
+
+    assert_int_equal(judge(found, "\"long_steps\":5,\"long_s\":1,\"long_collected_s\":0.8"), 1);
+    assert_string_equal(found[0].id, "garbage_collection");
+    assert_float_equal(found[0].lost_ns_per_step, 8e6, 1);
+    assert_int_equal(judge(found, "\"long_steps\":5,\"long_s\":1,\"compiling_steps\":5,"
+                                  "\"compiling_s\":1.1"),
+                     1);
+    assert_string_equal(found[0].id, "recompilation");
+    assert_int_equal(judge(found, "\"compiling_steps\":100,\"compiling_s\":2"), 1);
+    assert_string_equal(found[0].id, "recompilation");
+    assert_true(isnan(found[0].predicted_gain)); /* a step without is not known */
+    assert_int_equal(judge(found, "\"compiling_steps\":2,\"compiling_s\":1"), 0);
+}
+
+static void steps_that_grow_steadily_are_a_finding(void **state)
+{
+    struct finding found[PROGRAM_FINDINGS];
+    (void)state;
+
+    assert_int_equal(judge(found, "\"steps_s\":5.5,\"pieces_s\":[9,0.01,0.02,0.03,0.04,0.05,0.06,"
+                                  "0.07,0.08,0.09,0.1]"),
+                     1);
+    assert_string_equal(found[0].id, "growing_steps");
+    assert_float_equal(found[0].lost_ns_per_step, 5.5e7 - 1.5e7, 1);
+    assert_int_equal(judge(found, "\"steps_s\":5.5,\"pieces_s\":[9,0.05,0.02,0.1,0.04,0.03,0.09,"
+                                  "0.07,0.08,0.06,0.05]"),
+                     0);
+    assert_int_equal(judge(found, "\"pieces_s\":[9,0.01,0.02,0.03,0.04]"), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_rare_and_dear_is_a_finding_with_its_line),
+        cmocka_unit_test(garbage_and_compilations_have_findings_of_their_own),
+        cmocka_unit_test(steps_that_grow_steadily_are_a_finding),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
