@@ -10,7 +10,9 @@
 Each call runs the program and reads what it prints, so nothing of it is loaded into this process but the recorder.
 """
 from chokepoint._kernel import kernel
-from chokepoint._program import PROGRAM, Error, diagnose, report
+from chokepoint._program import PROGRAM, Error, diagnose, report, version
 from chokepoint._recording import recording
+
+__version__: str = version()
 
 __all__ = ["PROGRAM", "Error", "diagnose", "kernel", "recording", "report"]

@@ -39,6 +39,16 @@ def call(arguments: List[str], given: bytes = b"") -> str:
     return done.stdout.decode()
 
 
+def version() -> str:
+    """Of this package; of the program where there is no package, as in a checkout; "": neither is there."""
+    try:
+        from importlib.metadata import version as of_package
+
+        return of_package("chokepoint")
+    except ImportError:
+        return call(["--version"]).split()[-1] if os.path.exists(PROGRAM) else ""
+
+
 def diagnose(*traces: Union[Path, bytes], timeline: int = 0) -> Dict[str, Any]:
     """What is wrong in these traces, as `chokepoint diagnose --format=json` has it.
 

@@ -61,10 +61,15 @@ class recording:
     @property
     def why(self) -> str:
         """Why less was recorded than was asked for; "": all is there."""
-        return str(self._recorder.shortfall())
+        why = str(self._recorder.shortfall())
+        if why == "" and self.steps == 0:
+            return "no PyTorch was imported" if "torch" not in sys.modules else "it is not over"
+        return why
 
     def diagnose(self) -> Dict[str, Any]:
-        """What the recorded steps show, as chokepoint.diagnose() has it."""
+        """What the recorded steps show, as chokepoint.diagnose() has it. Error: nothing was recorded."""
+        if self.steps == 0:
+            raise Error(2, f"nothing was recorded: {self.why}")
         return diagnose(self.folder)
 
     def report(self, out: str = "report.html") -> str:

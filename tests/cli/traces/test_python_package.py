@@ -7,6 +7,7 @@ import gzip
 import json
 import os
 import pathlib
+import re
 import sys
 import tempfile
 
@@ -65,10 +66,12 @@ def check_recordings(folder):
         train(optimizer, 4)
     check(seen.steps == 0 and "after 4 steps" in seen.why and "Nothing was recorded" in str(seen), f"short: {seen.why}")
     check("Nothing was recorded" in seen._repr_html_(), "short: the cell")
+    refuses(2, "nothing was recorded: the program ended after 4 steps", seen.diagnose)
     return folder / "plain"
 
 
 def main():
+    check(re.fullmatch(r"\d+\.\d+\.\d+", chokepoint.__version__), f"version {chokepoint.__version__}")
     with tempfile.TemporaryDirectory(prefix="chokepoint-python-") as name:
         folder = pathlib.Path(name)
         recorded = check_recordings(folder)
