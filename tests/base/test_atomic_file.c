@@ -5,9 +5,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -185,20 +182,9 @@ static void errors_say_what_to_do(void **state)
     assert_string_equal(atomic_file_advice(EIO), "choose another folder");
 }
 
-#define IN_A_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        IN_A_FOLDER(a_file_is_replaced_and_has_the_usual_permissions),
-        IN_A_FOLDER(a_file_that_is_not_finished_leaves_the_old_one),
-        IN_A_FOLDER(a_try_leaves_no_file_and_fails_as_a_write_does),
-        IN_A_FOLDER(what_a_killed_writer_left_is_removed_by_the_next),
-        IN_A_FOLDER(what_is_no_file_is_not_replaced),
-        IN_A_FOLDER(a_write_that_fails_leaves_the_old_file_and_no_other),
-        IN_A_FOLDER(folders_are_created_with_their_parents),
-        IN_A_FOLDER(errors_say_what_to_do),
-    };
-
-    return cmocka_run_group_tests_name("atomic_file", tests, NULL, NULL);
-}
+TESTS_EACH(make_folder, remove_folder, a_file_is_replaced_and_has_the_usual_permissions,
+           a_file_that_is_not_finished_leaves_the_old_one,
+           a_try_leaves_no_file_and_fails_as_a_write_does,
+           what_a_killed_writer_left_is_removed_by_the_next, what_is_no_file_is_not_replaced,
+           a_write_that_fails_leaves_the_old_file_and_no_other,
+           folders_are_created_with_their_parents, errors_say_what_to_do)

@@ -47,12 +47,4 @@ static void a_search_that_begins_near_looks_at_few(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(searches_find_what_a_walk_finds),
-        cmocka_unit_test(a_search_that_begins_near_looks_at_few),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(searches_find_what_a_walk_finds, a_search_that_begins_near_looks_at_few)

@@ -149,12 +149,5 @@ static void memory_is_what_the_tightest_group_leaves(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        ON_A_MADE_MACHINE(the_tightest_quota_of_all_groups_counts),
-        ON_A_MADE_MACHINE(memory_is_what_the_tightest_group_leaves),
-    };
-
-    return cmocka_run_group_tests_name("control groups", tests, NULL, NULL);
-}
+TESTS_EACH(made_machine_open, made_machine_close, the_tightest_quota_of_all_groups_counts,
+           memory_is_what_the_tightest_group_leaves)

@@ -2,9 +2,6 @@
 #include "harness/base/system/environment.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
-#include <stdio.h>
-#include <string.h>
-
 enum { FOUND_MOST = 16 };
 
 struct seen {
@@ -76,12 +73,4 @@ static void the_order_is_that_of_the_table(void **state)
     assert_string_equal(cut, "CUDA_L...");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_value_is_judged_by_its_row),
-        cmocka_unit_test(the_order_is_that_of_the_table),
-    };
-
-    return cmocka_run_group_tests_name("environment", tests, NULL, NULL);
-}
+TESTS(each_value_is_judged_by_its_row, the_order_is_that_of_the_table)

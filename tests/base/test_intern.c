@@ -2,9 +2,6 @@
 #include "harness/base/words/intern.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
-#include <stdio.h>
-#include <string.h>
-
 enum { TEXTS = 3000 };
 
 static uint32_t number_of(struct intern *intern, const char *text)
@@ -67,12 +64,5 @@ static void texts_end_at_a_zero_byte_or_at_the_longest(void **state)
     intern_close(intern);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equal_texts_have_one_number_and_stay_where_they_are),
-        cmocka_unit_test(texts_end_at_a_zero_byte_or_at_the_longest),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(equal_texts_have_one_number_and_stay_where_they_are,
+      texts_end_at_a_zero_byte_or_at_the_longest)

@@ -3,9 +3,6 @@
 #include "harness/base/words/json_words.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
-#include <stdio.h>
-#include <string.h>
-
 static void words_outside_strings_become_empty_arrays(void **state)
 {
     static const struct {
@@ -44,12 +41,4 @@ static void nothing_that_begins_at_the_length_is_changed(void **state)
     assert_string_equal(text, "[[ ],NaN]");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(words_outside_strings_become_empty_arrays),
-        cmocka_unit_test(nothing_that_begins_at_the_length_is_changed),
-    };
-
-    return cmocka_run_group_tests_name("json_words", tests, NULL, NULL);
-}
+TESTS(words_outside_strings_become_empty_arrays, nothing_that_begins_at_the_length_is_changed)

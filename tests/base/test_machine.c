@@ -4,9 +4,6 @@
 #include "tests/fixtures/cmocka_prelude.h"
 #include "tests/fixtures/made_machine.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static void facts_of_a_known_machine(void **state)
 {
 #define CACHE     "sys/devices/system/cpu/cpu0/cache/"

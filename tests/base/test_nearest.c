@@ -3,8 +3,6 @@
 #include "harness/base/words/nearest.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
-#include <string.h>
-
 static void distances_of_known_pairs(void **state)
 {
     static const struct {
@@ -87,15 +85,6 @@ static void advice_is_the_nearest_or_a_short_list(void **state)
     assert_string_equal(text, "");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(distances_of_known_pairs),
-        cmocka_unit_test(long_names_are_cut_not_overrun),
-        cmocka_unit_test(the_nearest_is_the_first_of_the_closest),
-        cmocka_unit_test(what_is_far_from_all_is_near_to_none),
-        cmocka_unit_test(a_part_of_one_name_means_that_name),
-        cmocka_unit_test(advice_is_the_nearest_or_a_short_list),
-    };
-    return cmocka_run_group_tests_name("nearest", tests, NULL, NULL);
-}
+TESTS(distances_of_known_pairs, long_names_are_cut_not_overrun,
+      the_nearest_is_the_first_of_the_closest, what_is_far_from_all_is_near_to_none,
+      a_part_of_one_name_means_that_name, advice_is_the_nearest_or_a_short_list)

@@ -67,14 +67,5 @@ static void shuffle_keeps_every_item(void **state)
     assert_false(items[0] == 0 && items[1] == 1 && items[2] == 2);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(same_seed_same_numbers),
-        cmocka_unit_test(splitmix64_known_answers),
-        cmocka_unit_test(below_is_uniform),
-        cmocka_unit_test(normal_has_mean_0_and_variance_1),
-        cmocka_unit_test(shuffle_keeps_every_item),
-    };
-    return cmocka_run_group_tests_name("random", tests, NULL, NULL);
-}
+TESTS(same_seed_same_numbers, splitmix64_known_answers, below_is_uniform,
+      normal_has_mean_0_and_variance_1, shuffle_keeps_every_item)

@@ -2,9 +2,6 @@
 #include "harness/base/rows.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 struct wide {
     int64_t number;
     char more[40];
@@ -77,14 +74,6 @@ static void a_new_array_is_zero_and_there_even_without_rows(void **state)
     free(rows);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_stay_as_they_are_while_their_array_grows),
-        cmocka_unit_test(many_rows_are_asked_for_at_once),
-        cmocka_unit_test(sizes_that_overflow_are_out_of_memory_and_change_nothing),
-        cmocka_unit_test(a_new_array_is_zero_and_there_even_without_rows),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(rows_stay_as_they_are_while_their_array_grows, many_rows_are_asked_for_at_once,
+      sizes_that_overflow_are_out_of_memory_and_change_nothing,
+      a_new_array_is_zero_and_there_even_without_rows)

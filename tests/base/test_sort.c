@@ -117,13 +117,4 @@ static void numbers_are_sorted(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(items_are_sorted),
-        cmocka_unit_test(runs_are_merged_and_not_sorted),
-        cmocka_unit_test(numbers_are_sorted),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(items_are_sorted, runs_are_merged_and_not_sorted, numbers_are_sorted)

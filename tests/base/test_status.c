@@ -3,7 +3,6 @@
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <pthread.h>
-#include <string.h>
 
 static enum status inner(int value)
 {
@@ -74,12 +73,6 @@ static void every_status_has_a_name_a_text_and_an_exit_code(void **state)
     assert_string_equal(status_name(STATUS_COUNT), "unknown");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(failure_keeps_sentence_place_expression_and_context),
-        cmocka_unit_test(errors_belong_to_their_thread_and_travel_by_value),
-        cmocka_unit_test(every_status_has_a_name_a_text_and_an_exit_code),
-    };
-    return cmocka_run_group_tests_name("status", tests, NULL, NULL);
-}
+TESTS(failure_keeps_sentence_place_expression_and_context,
+      errors_belong_to_their_thread_and_travel_by_value,
+      every_status_has_a_name_a_text_and_an_exit_code)

@@ -3,9 +3,6 @@
 #include "harness/base/words/text.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum { LONGEST = 64, GUARD = 0x5a };
 
 static void parts_are_appended_until_the_buffer_is_full(void **state)
@@ -97,15 +94,6 @@ static void the_ending_follows_something(void **state)
     assert_false(ends_in("", ".gz"));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_ending_follows_something),
-        cmocka_unit_test(parts_are_appended_until_the_buffer_is_full),
-        cmocka_unit_test(a_text_that_no_buffer_has_room_for_is_not_begun),
-        cmocka_unit_test(a_list_has_separators_between_its_items_only),
-        cmocka_unit_test(a_new_text_is_as_long_as_it_needs_to_be),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(the_ending_follows_something, parts_are_appended_until_the_buffer_is_full,
+      a_text_that_no_buffer_has_room_for_is_not_begun, a_list_has_separators_between_its_items_only,
+      a_new_text_is_as_long_as_it_needs_to_be)

@@ -3,8 +3,6 @@
 #include "harness/base/words/utf8.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
-#include <stdio.h>
-
 static void characters_have_their_length_and_other_bytes_none(void **state)
 {
     static const struct {
@@ -119,14 +117,6 @@ static void names_are_shown_without_what_a_terminal_obeys(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(characters_have_their_length_and_other_bytes_none),
-        cmocka_unit_test(controls_of_terminals_and_of_direction_are_found),
-        cmocka_unit_test(a_cut_leaves_no_half_character),
-        cmocka_unit_test(names_are_shown_without_what_a_terminal_obeys),
-    };
-
-    return cmocka_run_group_tests_name("utf8", tests, NULL, NULL);
-}
+TESTS(characters_have_their_length_and_other_bytes_none,
+      controls_of_terminals_and_of_direction_are_found, a_cut_leaves_no_half_character,
+      names_are_shown_without_what_a_terminal_obeys)

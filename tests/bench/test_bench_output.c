@@ -3,8 +3,6 @@
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 static double number_of(const cJSON *rows, int row, const char *member)
 {
@@ -100,12 +98,4 @@ static void the_console_has_the_columns_of_google_benchmark(void **state)
     assert_int_equal(count_of(printed(&result, false), "x/8 "), 2);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_are_those_of_google_benchmark),
-        cmocka_unit_test(the_console_has_the_columns_of_google_benchmark),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(rows_are_those_of_google_benchmark, the_console_has_the_columns_of_google_benchmark)

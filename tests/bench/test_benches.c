@@ -300,21 +300,13 @@ static void a_check_lets_neither_a_wrong_value_nor_nan_pass(void **state)
     assert_int_equal(operand_check(&operand, "x", 0, -1, 0), STATUS_INTERNAL);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_roof_is_what_takes_longer_bytes_or_flops),
-        cmocka_unit_test(limits_are_measured_once_and_only_where_they_bound),
-        cmocka_unit_test(a_share_of_an_unknown_ceiling_is_unknown),
-        cmocka_unit_test(a_quick_measurement_leaves_what_is_known),
-        cmocka_unit_test(the_steps_products_count_as_their_benches_do),
-        cmocka_unit_test(a_cold_row_comes_back_to_data_only_after_four_caches_of_other_data),
-        cmocka_unit_test(operands_hold_random_values_that_are_exact_in_their_type),
-        cmocka_unit_test(names_are_different_and_those_of_cold_rows_say_so),
-        cmocka_unit_test(every_bench_passes_its_own_check_and_gives_all_back),
-        cmocka_unit_test(whatever_call_fails_a_bench_says_so_and_gives_all_back),
-        cmocka_unit_test(a_check_lets_neither_a_wrong_value_nor_nan_pass),
-    };
-
-    return cmocka_run_group_tests(tests, open_device, close_device);
-}
+TESTS_WITH(open_device, close_device, a_roof_is_what_takes_longer_bytes_or_flops,
+           limits_are_measured_once_and_only_where_they_bound,
+           a_share_of_an_unknown_ceiling_is_unknown, a_quick_measurement_leaves_what_is_known,
+           the_steps_products_count_as_their_benches_do,
+           a_cold_row_comes_back_to_data_only_after_four_caches_of_other_data,
+           operands_hold_random_values_that_are_exact_in_their_type,
+           names_are_different_and_those_of_cold_rows_say_so,
+           every_bench_passes_its_own_check_and_gives_all_back,
+           whatever_call_fails_a_bench_says_so_and_gives_all_back,
+           a_check_lets_neither_a_wrong_value_nor_nan_pass)

@@ -3,8 +3,6 @@
 #include "harness/checks/prolog_verdict.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
-#include <string.h>
-
 /* A look: rows as "name status unit", apart by commas. */
 static struct checks look_of(const char *rows)
 {
@@ -93,13 +91,5 @@ static void the_line_says_it_in_words(void **state)
     assert_string_equal(text, "Fit to measure: yes");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(others_make_a_machine_busy_and_its_own_faults_unfit),
-        cmocka_unit_test(a_fault_counts_if_both_looks_have_it),
-        cmocka_unit_test(the_line_says_it_in_words),
-    };
-
-    return cmocka_run_group_tests_name("prolog_verdict", tests, NULL, NULL);
-}
+TESTS(others_make_a_machine_busy_and_its_own_faults_unfit, a_fault_counts_if_both_looks_have_it,
+      the_line_says_it_in_words)

@@ -507,16 +507,7 @@ static void each_failing_call_is_an_error(void **state)
     assert_true(failures > 500);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_librarys_attention_is_ours_to_rounding),
-        cmocka_unit_test(packed_heads_need_no_copies),
-        cmocka_unit_test(a_graph_captures_it),
-        cmocka_unit_test(nothing_is_planned_during_a_capture),
-        cmocka_unit_test(what_it_cannot_do_is_said),
-        cmocka_unit_test(an_engine_that_fails_is_passed_over),
-        cmocka_unit_test(each_failing_call_is_an_error),
-    };
-    return cmocka_run_group_tests_name("attention", tests, cpu_device_open, cpu_device_close);
-}
+TESTS_WITH(cpu_device_open, cpu_device_close, the_librarys_attention_is_ours_to_rounding,
+           packed_heads_need_no_copies, a_graph_captures_it, nothing_is_planned_during_a_capture,
+           what_it_cannot_do_is_said, an_engine_that_fails_is_passed_over,
+           each_failing_call_is_an_error)

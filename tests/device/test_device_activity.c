@@ -323,18 +323,8 @@ static void streams_have_numbers_of_their_own(void **state)
     assert_true(numbers[0] > 1 && numbers[1] > numbers[0]);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_kernel_has_exactly_one_launch),
-        cmocka_unit_test(products_are_named_by_type_transposes_and_shape),
-        cmocka_unit_test(copies_say_direction_memory_and_bytes),
-        cmocka_unit_test(nodes_carry_the_launch_of_their_graph),
-        cmocka_unit_test(waits_are_recorded_twice_as_call_and_as_wait),
-        cmocka_unit_test(allocations_and_releases_cancel_out_by_address),
-        cmocka_unit_test(phases_nest_and_belong_to_their_thread),
-        cmocka_unit_test(streams_have_numbers_of_their_own),
-    };
-    return cmocka_run_group_tests_name("activity of the CPU device", tests, open_recorded,
-                                       cpu_device_close);
-}
+TESTS_WITH(open_recorded, cpu_device_close, every_kernel_has_exactly_one_launch,
+           products_are_named_by_type_transposes_and_shape, copies_say_direction_memory_and_bytes,
+           nodes_carry_the_launch_of_their_graph, waits_are_recorded_twice_as_call_and_as_wait,
+           allocations_and_releases_cancel_out_by_address, phases_nest_and_belong_to_their_thread,
+           streams_have_numbers_of_their_own)

@@ -258,19 +258,9 @@ static void copies_that_cannot_be_meant_are_refused(void **state)
     OK(device_free(test->device, NULL, ALLOCATE_DIRECT, device));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_way_of_copying_delivers_every_byte),
-        cmocka_unit_test(bytes_are_counted_by_direction),
-        cmocka_unit_test(copies_wait_as_cudas_do),
-        cmocka_unit_test(synchronous_copies_wait_for_what_their_stream_has_queued),
-        cmocka_unit_test(a_pageable_source_is_free_again_at_the_return),
-        cmocka_unit_test(a_pinned_source_is_read_when_its_turn_comes),
-        cmocka_unit_test(staging_buffers_are_not_overwritten_early),
-        cmocka_unit_test(memsets_set_every_byte_and_no_other),
-        cmocka_unit_test(copies_that_cannot_be_meant_are_refused),
-    };
-    return cmocka_run_group_tests_name("copies of a device", tests, cpu_device_open,
-                                       cpu_device_close);
-}
+TESTS_WITH(cpu_device_open, cpu_device_close, every_way_of_copying_delivers_every_byte,
+           bytes_are_counted_by_direction, copies_wait_as_cudas_do,
+           synchronous_copies_wait_for_what_their_stream_has_queued,
+           a_pageable_source_is_free_again_at_the_return,
+           a_pinned_source_is_read_when_its_turn_comes, staging_buffers_are_not_overwritten_early,
+           memsets_set_every_byte_and_no_other, copies_that_cannot_be_meant_are_refused)

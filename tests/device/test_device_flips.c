@@ -193,14 +193,6 @@ static void flips_that_are_malformed_are_refused(void **state)
     unsetenv("CHOKEPOINT_FAIL");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_planned_bit_of_the_nth_launch_is_wrong),
-        cmocka_unit_test(a_product_has_its_flip_in_an_element_that_it_computed),
-        cmocka_unit_test(other_outputs_are_found),
-        cmocka_unit_test(launches_that_are_captured_do_not_count),
-        cmocka_unit_test(flips_that_are_malformed_are_refused),
-    };
-    return cmocka_run_group_tests_name("flipped bits", tests, cpu_device_find, NULL);
-}
+TESTS_WITH(cpu_device_find, NULL, the_planned_bit_of_the_nth_launch_is_wrong,
+           a_product_has_its_flip_in_an_element_that_it_computed, other_outputs_are_found,
+           launches_that_are_captured_do_not_count, flips_that_are_malformed_are_refused)

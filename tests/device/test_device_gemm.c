@@ -375,16 +375,6 @@ static void impossible_products_are_refused(void **state)
     OK(device_free(test->device, NULL, ALLOCATE_DIRECT, x));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(products_of_all_transposes_and_sizes_are_right),
-        cmocka_unit_test(rows_may_be_longer_than_the_matrix),
-        cmocka_unit_test(batches_with_strides_are_right),
-        cmocka_unit_test(streams_share_plans),
-        cmocka_unit_test(results_are_rounded_to_nearest_even),
-        cmocka_unit_test(impossible_products_are_refused),
-    };
-    return cmocka_run_group_tests_name("matrix products of a device", tests, cpu_device_open,
-                                       cpu_device_close);
-}
+TESTS_WITH(cpu_device_open, cpu_device_close, products_of_all_transposes_and_sizes_are_right,
+           rows_may_be_longer_than_the_matrix, batches_with_strides_are_right, streams_share_plans,
+           results_are_rounded_to_nearest_even, impossible_products_are_refused)

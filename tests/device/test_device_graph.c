@@ -414,21 +414,11 @@ static void graphs_come_and_go_while_another_stream_is_busy(void **state)
     OK(device_free(test->device, NULL, ALLOCATE_DIRECT, target));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(recorded_work_runs_at_the_launch_and_not_before),
-        cmocka_unit_test(everything_but_pageable_copies_can_be_recorded),
-        cmocka_unit_test(forbidden_calls_are_refused_and_end_the_capture),
-        cmocka_unit_test(a_recorded_event_is_made_by_every_launch),
-        cmocka_unit_test(other_streams_and_events_stay_usable_during_a_capture),
-        cmocka_unit_test(other_threads_may_allocate_during_a_capture),
-        cmocka_unit_test(a_capture_belongs_to_its_thread),
-        cmocka_unit_test(a_stream_may_end_in_the_middle_of_a_capture),
-        cmocka_unit_test(a_graph_may_go_while_it_is_queued),
-        cmocka_unit_test(a_graph_never_runs_twice_at_a_time),
-        cmocka_unit_test(graphs_come_and_go_while_another_stream_is_busy),
-    };
-    return cmocka_run_group_tests_name("graphs of a device", tests, cpu_device_open,
-                                       cpu_device_close);
-}
+TESTS_WITH(cpu_device_open, cpu_device_close, recorded_work_runs_at_the_launch_and_not_before,
+           everything_but_pageable_copies_can_be_recorded,
+           forbidden_calls_are_refused_and_end_the_capture,
+           a_recorded_event_is_made_by_every_launch,
+           other_streams_and_events_stay_usable_during_a_capture,
+           other_threads_may_allocate_during_a_capture, a_capture_belongs_to_its_thread,
+           a_stream_may_end_in_the_middle_of_a_capture, a_graph_may_go_while_it_is_queued,
+           a_graph_never_runs_twice_at_a_time, graphs_come_and_go_while_another_stream_is_busy)

@@ -381,23 +381,11 @@ static void memory_that_the_host_would_give_up_is_capacity(void **state)
     device_close(shared);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_books_are_exact),
-        cmocka_unit_test(memory_is_aligned),
-        cmocka_unit_test(running_out_says_what_was_asked_used_and_free),
-        cmocka_unit_test(a_host_without_memory_names_its_limit),
-        cmocka_unit_test(a_direct_free_waits_for_the_device),
-        cmocka_unit_test(the_pool_gives_a_stream_its_own_memory_back_at_once),
-        cmocka_unit_test(another_stream_gets_it_when_the_work_is_done),
-        cmocka_unit_test(a_full_pool_makes_the_stream_wait_for_memory),
-        cmocka_unit_test(the_pool_keeps_memory_until_it_is_trimmed_or_needed),
-        cmocka_unit_test(freed_neighbours_join),
-        cmocka_unit_test(live_memory_is_never_shared),
-        cmocka_unit_test(wrong_releases_are_refused),
-        cmocka_unit_test(memory_that_the_host_would_give_up_is_capacity),
-    };
-    return cmocka_run_group_tests_name("memory of a device", tests, open_small_device,
-                                       cpu_device_close);
-}
+TESTS_WITH(open_small_device, cpu_device_close, the_books_are_exact, memory_is_aligned,
+           running_out_says_what_was_asked_used_and_free, a_host_without_memory_names_its_limit,
+           a_direct_free_waits_for_the_device, the_pool_gives_a_stream_its_own_memory_back_at_once,
+           another_stream_gets_it_when_the_work_is_done,
+           a_full_pool_makes_the_stream_wait_for_memory,
+           the_pool_keeps_memory_until_it_is_trimmed_or_needed, freed_neighbours_join,
+           live_memory_is_never_shared, wrong_releases_are_refused,
+           memory_that_the_host_would_give_up_is_capacity)

@@ -313,24 +313,12 @@ static void kernels_exist_for_every_type(void **state)
     OK(device_free(test->device, NULL, ALLOCATE_DIRECT, x));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(launches_run_in_order_and_their_results_come_back),
-        cmocka_unit_test(launches_return_before_the_work_is_done),
-        cmocka_unit_test(arguments_are_taken_at_the_launch),
-        cmocka_unit_test(a_query_that_is_not_ready_leaves_the_last_error_alone),
-        cmocka_unit_test(other_streams_go_on_while_one_waits),
-        cmocka_unit_test(a_stream_waits_for_an_event_without_the_host),
-        cmocka_unit_test(an_event_never_recorded_is_ready_and_holds_nobody_up),
-        cmocka_unit_test(the_last_record_counts_across_streams),
-        cmocka_unit_test(events_may_go_while_they_are_pending),
-        cmocka_unit_test(elapsed_time_is_the_devices_and_adds_up),
-        cmocka_unit_test(several_threads_may_launch_on_one_stream),
-        cmocka_unit_test(destroying_a_stream_waits_for_its_work),
-        cmocka_unit_test(the_device_waits_for_all_its_streams),
-        cmocka_unit_test(kernels_exist_for_every_type),
-    };
-    return cmocka_run_group_tests_name("streams of a device", tests, cpu_device_open,
-                                       cpu_device_close);
-}
+TESTS_WITH(cpu_device_open, cpu_device_close, launches_run_in_order_and_their_results_come_back,
+           launches_return_before_the_work_is_done, arguments_are_taken_at_the_launch,
+           a_query_that_is_not_ready_leaves_the_last_error_alone,
+           other_streams_go_on_while_one_waits, a_stream_waits_for_an_event_without_the_host,
+           an_event_never_recorded_is_ready_and_holds_nobody_up,
+           the_last_record_counts_across_streams, events_may_go_while_they_are_pending,
+           elapsed_time_is_the_devices_and_adds_up, several_threads_may_launch_on_one_stream,
+           destroying_a_stream_waits_for_its_work, the_device_waits_for_all_its_streams,
+           kernels_exist_for_every_type)

@@ -439,28 +439,16 @@ static void categories_have_the_names_of_memory_timelines(void **state)
     assert_string_equal(allocator_category_name(MEMORY_CATEGORY_COUNT), "unknown");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(small_blocks_share_segments_and_large_ones_get_their_own),
-        cmocka_unit_test(other_segments_are_as_large_as_they_say),
-        cmocka_unit_test(exact_segments_are_cut_to_any_rest_and_pooled_ones_are_not),
-        cmocka_unit_test(neighbours_merge_in_every_order),
-        cmocka_unit_test(a_request_takes_the_smallest_hole_that_fits),
-        cmocka_unit_test(large_blocks_are_cut_only_when_the_rest_is_worth_it),
-        cmocka_unit_test(from_the_second_step_on_the_device_is_not_asked),
-        cmocka_unit_test(without_a_cache_each_call_is_the_devices),
-        cmocka_unit_test(a_refusal_says_what_was_asked_used_and_free),
-        cmocka_unit_test(without_a_budget_the_device_is_the_limit),
-        cmocka_unit_test(the_budget_holds_to_the_byte_without_a_cache),
-        cmocka_unit_test(free_segments_go_back_before_anything_is_refused),
-        cmocka_unit_test(a_full_device_is_asked_again_after_a_trim),
-        cmocka_unit_test(a_failing_device_leaves_the_figures_as_they_were),
-        cmocka_unit_test(kept_segments_stay_even_when_memory_runs_out),
-        cmocka_unit_test(peaks_start_again_from_what_is_allocated),
-        cmocka_unit_test(freeing_what_was_not_given_out_is_an_error),
-        cmocka_unit_test(closing_frees_what_was_forgotten),
-        cmocka_unit_test(categories_have_the_names_of_memory_timelines),
-    };
-    return cmocka_run_group_tests_name("memory", tests, NULL, NULL);
-}
+TESTS(small_blocks_share_segments_and_large_ones_get_their_own,
+      other_segments_are_as_large_as_they_say,
+      exact_segments_are_cut_to_any_rest_and_pooled_ones_are_not, neighbours_merge_in_every_order,
+      a_request_takes_the_smallest_hole_that_fits,
+      large_blocks_are_cut_only_when_the_rest_is_worth_it,
+      from_the_second_step_on_the_device_is_not_asked, without_a_cache_each_call_is_the_devices,
+      a_refusal_says_what_was_asked_used_and_free, without_a_budget_the_device_is_the_limit,
+      the_budget_holds_to_the_byte_without_a_cache,
+      free_segments_go_back_before_anything_is_refused, a_full_device_is_asked_again_after_a_trim,
+      a_failing_device_leaves_the_figures_as_they_were,
+      kept_segments_stay_even_when_memory_runs_out, peaks_start_again_from_what_is_allocated,
+      freeing_what_was_not_given_out_is_an_error, closing_frees_what_was_forgotten,
+      categories_have_the_names_of_memory_timelines)

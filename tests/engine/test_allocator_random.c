@@ -242,12 +242,5 @@ static void all_allocators_count_alike(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_calls_agree_with_the_oracle),
-        cmocka_unit_test(the_same_calls_give_the_same_figures_to_the_byte),
-        cmocka_unit_test(all_allocators_count_alike),
-    };
-    return cmocka_run_group_tests_name("memory, random calls", tests, NULL, NULL);
-}
+TESTS(random_calls_agree_with_the_oracle, the_same_calls_give_the_same_figures_to_the_byte,
+      all_allocators_count_alike)

@@ -56,13 +56,5 @@ static void the_cpu_device_sums_up_whole_rows(void **state)
         assert_int_equal(column_grid(&shape, DTYPE_BF16, 6400, widths[i]).count, 100);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parts_and_tiles_cover_the_matrix_once),
-        cmocka_unit_test(a_gpu_has_enough_loads_on_their_way),
-        cmocka_unit_test(the_cpu_device_sums_up_whole_rows),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(parts_and_tiles_cover_the_matrix_once, a_gpu_has_enough_loads_on_their_way,
+      the_cpu_device_sums_up_whole_rows)

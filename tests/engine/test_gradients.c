@@ -191,18 +191,7 @@ static void sequence_model_with_fused_attention_checkpointed(void **state)
                         "attention=fused checkpointing=block");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(image_model),
-        cmocka_unit_test(image_model_unfused),
-        cmocka_unit_test(sequence_model),
-        cmocka_unit_test(sequence_model_accumulated_and_checkpointed),
-        cmocka_unit_test(image_model_with_fused_attention),
-        cmocka_unit_test(image_model_with_experts),
-        cmocka_unit_test(image_model_whose_tokens_have_different_experts),
-        cmocka_unit_test(image_model_with_strided_heads),
-        cmocka_unit_test(sequence_model_with_fused_attention_checkpointed),
-    };
-    return cmocka_run_group_tests_name("gradients", tests, open_device, close_device);
-}
+TESTS_WITH(open_device, close_device, image_model, image_model_unfused, sequence_model,
+           sequence_model_accumulated_and_checkpointed, image_model_with_fused_attention,
+           image_model_with_experts, image_model_whose_tokens_have_different_experts,
+           image_model_with_strided_heads, sequence_model_with_fused_attention_checkpointed)

@@ -2,10 +2,6 @@
 #include "harness/engine/settings/knobs.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 static const struct device_properties cpu = {
     .kind = "cpu",
     .name = "CPU device (a test)",
@@ -831,33 +827,19 @@ static void settings_that_change_nothing_are_found(void **state)
     assert_false(knobs_next_idle(&given, &config, &at, why));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(defaults_are_the_healthy_values),
-        cmocka_unit_test(what_is_printed_reads_back_the_same),
-        cmocka_unit_test(every_knob_has_a_name_of_its_own_and_starts_healthy),
-        cmocka_unit_test(every_word_of_every_choice_is_taken_and_comes_back),
-        cmocka_unit_test(words_stand_for_the_enumerators_of_the_same_name),
-        cmocka_unit_test(numbers_are_taken_as_written_or_not_at_all),
-        cmocka_unit_test(differences_that_do_not_fit_are_left_out_whole),
-        cmocka_unit_test(a_bad_value_is_answered_with_those_that_are_taken),
-        cmocka_unit_test(an_unknown_knob_is_answered_with_the_nearest),
-        cmocka_unit_test(settings_are_applied_all_or_none),
-        cmocka_unit_test(too_little_room_for_text_is_an_error_not_a_cut),
-        cmocka_unit_test(roles_have_their_sizes_on_each_device),
-        cmocka_unit_test(a_resolved_configuration_survives_being_printed),
-        cmocka_unit_test(cores_precision_and_seeds_follow_the_machine),
-        cmocka_unit_test(a_cpu_with_matrix_units_uses_them_where_they_gain),
-        cmocka_unit_test(a_budget_says_how_many_micro_batches_there_are),
-        cmocka_unit_test(a_roles_budget_follows_the_precision),
-        cmocka_unit_test(no_other_knob_changes_when_one_is_turned),
-        cmocka_unit_test(what_cannot_be_is_refused_with_the_reason),
-        cmocka_unit_test(what_lies_just_inside_a_limit_is_not_refused),
-        cmocka_unit_test(what_a_knob_acts_with_are_values_of_other_knobs),
-        cmocka_unit_test(a_knob_that_cannot_act_says_with_which_settings_it_would),
-        cmocka_unit_test(settings_that_change_nothing_are_found),
-        cmocka_unit_test(a_folder_of_images_is_trained_on_unless_sequences_are_asked_for),
-    };
-    return cmocka_run_group_tests_name("knobs", tests, NULL, NULL);
-}
+TESTS(defaults_are_the_healthy_values, what_is_printed_reads_back_the_same,
+      every_knob_has_a_name_of_its_own_and_starts_healthy,
+      every_word_of_every_choice_is_taken_and_comes_back,
+      words_stand_for_the_enumerators_of_the_same_name, numbers_are_taken_as_written_or_not_at_all,
+      differences_that_do_not_fit_are_left_out_whole,
+      a_bad_value_is_answered_with_those_that_are_taken,
+      an_unknown_knob_is_answered_with_the_nearest, settings_are_applied_all_or_none,
+      too_little_room_for_text_is_an_error_not_a_cut, roles_have_their_sizes_on_each_device,
+      a_resolved_configuration_survives_being_printed, cores_precision_and_seeds_follow_the_machine,
+      a_cpu_with_matrix_units_uses_them_where_they_gain,
+      a_budget_says_how_many_micro_batches_there_are, a_roles_budget_follows_the_precision,
+      no_other_knob_changes_when_one_is_turned, what_cannot_be_is_refused_with_the_reason,
+      what_lies_just_inside_a_limit_is_not_refused, what_a_knob_acts_with_are_values_of_other_knobs,
+      a_knob_that_cannot_act_says_with_which_settings_it_would,
+      settings_that_change_nothing_are_found,
+      a_folder_of_images_is_trained_on_unless_sequences_are_asked_for)

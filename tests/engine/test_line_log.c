@@ -287,21 +287,10 @@ static void a_folder_that_is_not_there_is_told_at_once(void **state)
         strstr(status_last()->text, "no file for the log can be made in /proc/nowhere"));
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_loss_that_is_read_is_a_line),
-        cmocka_unit_test(a_log_changes_no_bit_of_the_training),
-        cmocka_unit_test(a_window_says_who_waits_for_lines),
-        cmocka_unit_test(a_window_does_not_wait_for_the_answer_to_its_last_line),
-        cmocka_unit_test(a_queue_that_is_full_loses_nothing),
-        cmocka_unit_test(a_service_answers_every_message_after_its_time),
-        cmocka_unit_test(a_message_has_a_longest_length),
-        cmocka_unit_test(a_full_disk_ends_the_log_and_not_the_training),
-        cmocka_unit_test(where_nothing_is_forced_to_disk_the_loop_is_not_held_up),
-        cmocka_unit_test(a_folder_that_is_not_there_is_told_at_once),
-    };
-    if (argc > 1)
-        cmocka_set_test_filter(argv[1]);
-    return cmocka_run_group_tests_name("line_log", tests, open_device, close_device);
-}
+TESTS_WITH(open_device, close_device, every_loss_that_is_read_is_a_line,
+           a_log_changes_no_bit_of_the_training, a_window_says_who_waits_for_lines,
+           a_window_does_not_wait_for_the_answer_to_its_last_line,
+           a_queue_that_is_full_loses_nothing, a_service_answers_every_message_after_its_time,
+           a_message_has_a_longest_length, a_full_disk_ends_the_log_and_not_the_training,
+           where_nothing_is_forced_to_disk_the_loop_is_not_held_up,
+           a_folder_that_is_not_there_is_told_at_once)

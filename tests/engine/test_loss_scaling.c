@@ -288,17 +288,7 @@ static void reading_the_flag_waits_in_every_step_and_skips_are_counted(void **st
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_overflow_halves_the_scale_and_skips_the_update),
-        cmocka_unit_test(the_scale_falls_until_nothing_overflows),
-        cmocka_unit_test(the_scale_grows_after_so_many_good_updates),
-        cmocka_unit_test(who_reads_the_flag_changes_no_bit),
-        cmocka_unit_test(fp16_stays_close_to_fp32),
-        cmocka_unit_test(other_types_are_not_scaled),
-        cmocka_unit_test(reading_the_flag_waits_in_every_step_and_skips_are_counted),
-    };
-
-    return cmocka_run_group_tests(tests, open_device, close_device);
-}
+TESTS_WITH(open_device, close_device, an_overflow_halves_the_scale_and_skips_the_update,
+           the_scale_falls_until_nothing_overflows, the_scale_grows_after_so_many_good_updates,
+           who_reads_the_flag_changes_no_bit, fp16_stays_close_to_fp32, other_types_are_not_scaled,
+           reading_the_flag_waits_in_every_step_and_skips_are_counted)

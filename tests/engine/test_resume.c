@@ -343,19 +343,8 @@ static void a_state_that_was_sealed_with_other_facts_is_refused(void **state)
     free(text);
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_resumed_run_trains_on_bit_for_bit),
-        cmocka_unit_test(what_changes_no_result_may_change),
-        cmocka_unit_test(every_knob_that_changes_no_result_is_changed_above),
-        cmocka_unit_test(a_cut_state_is_refused_wherever_it_is_cut),
-        cmocka_unit_test(a_damaged_state_is_refused),
-        cmocka_unit_test(what_is_no_state_is_refused),
-        cmocka_unit_test(settings_that_differ_are_named),
-        cmocka_unit_test(a_state_that_was_sealed_with_other_facts_is_refused),
-    };
-    if (argc > 1)
-        cmocka_set_test_filter(argv[1]);
-    return cmocka_run_group_tests_name("resume", tests, make_place, remove_place);
-}
+TESTS_WITH(make_place, remove_place, a_resumed_run_trains_on_bit_for_bit,
+           what_changes_no_result_may_change, every_knob_that_changes_no_result_is_changed_above,
+           a_cut_state_is_refused_wherever_it_is_cut, a_damaged_state_is_refused,
+           what_is_no_state_is_refused, settings_that_differ_are_named,
+           a_state_that_was_sealed_with_other_facts_is_refused)

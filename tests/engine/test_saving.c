@@ -273,22 +273,11 @@ static void a_folder_that_is_not_there_is_told_at_once(void **state)
     free(kept);
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_saved_is_the_state_bit_for_bit),
-        cmocka_unit_test(what_is_saved_stays_while_training_goes_on),
-        cmocka_unit_test(only_a_blocking_save_waits_for_its_copies),
-        cmocka_unit_test(a_window_says_how_long_its_saves_hold_the_loop_up),
-        cmocka_unit_test(nothing_is_saved_and_no_file_made_unless_asked_for),
-        cmocka_unit_test(saving_changes_no_bit_of_the_training),
-        cmocka_unit_test(a_window_holds_whole_rounds_of_saves_and_reads),
-        cmocka_unit_test(a_write_that_fails_is_told_with_what_to_do),
-        cmocka_unit_test(a_writer_that_fails_is_told_at_the_next_save_and_pause),
-        cmocka_unit_test(a_timed_window_waits_for_its_own_writes),
-        cmocka_unit_test(a_folder_that_is_not_there_is_told_at_once),
-    };
-    if (argc > 1)
-        cmocka_set_test_filter(argv[1]);
-    return cmocka_run_group_tests_name("saving", tests, open_device, close_device);
-}
+TESTS_WITH(open_device, close_device, what_is_saved_is_the_state_bit_for_bit,
+           what_is_saved_stays_while_training_goes_on, only_a_blocking_save_waits_for_its_copies,
+           a_window_says_how_long_its_saves_hold_the_loop_up,
+           nothing_is_saved_and_no_file_made_unless_asked_for,
+           saving_changes_no_bit_of_the_training, a_window_holds_whole_rounds_of_saves_and_reads,
+           a_write_that_fails_is_told_with_what_to_do,
+           a_writer_that_fails_is_told_at_the_next_save_and_pause,
+           a_timed_window_waits_for_its_own_writes, a_folder_that_is_not_there_is_told_at_once)

@@ -333,14 +333,7 @@ static int set_up(void **state)
     return trace_folder_open(state);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_eager_step_shows_operators_and_memory),
-        cmocka_unit_test(a_captured_step_shows_nodes_of_one_launch),
-        cmocka_unit_test(a_step_that_begins_an_epoch_asks_its_loader_twice),
-        cmocka_unit_test(recomputed_passes_have_rows_of_their_own),
-        cmocka_unit_test(a_trace_changes_no_result),
-    };
-    return cmocka_run_group_tests_name("traces of training", tests, set_up, trace_folder_remove);
-}
+TESTS_WITH(set_up, trace_folder_remove, an_eager_step_shows_operators_and_memory,
+           a_captured_step_shows_nodes_of_one_launch,
+           a_step_that_begins_an_epoch_asks_its_loader_twice,
+           recomputed_passes_have_rows_of_their_own, a_trace_changes_no_result)

@@ -9,9 +9,6 @@
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 /* --- Machines --- */
@@ -700,30 +697,16 @@ static void a_row_of_bench_has_its_rank_and_more_is_better_only_of_rates(void **
     rmdir(folder);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_figure_that_is_a_tenth_low_is_named),
-        cmocka_unit_test(of_healthy_fleets_one_in_a_hundred_is_flagged_at_most),
-        cmocka_unit_test(the_bound_of_many_machines_is_that_of_normal_noise),
-        cmocka_unit_test(a_slow_machine_is_named),
-        cmocka_unit_test(the_smallest_difference_that_is_stated_shows_in_four_of_five),
-        cmocka_unit_test(a_figure_that_its_file_calls_noisy_is_not_out),
-        cmocka_unit_test(four_machines_do_not_tell),
-        cmocka_unit_test(equal_figures_have_no_noise_and_three_percent_is_the_least),
-        cmocka_unit_test(many_slow_machines_do_not_hide_each_other),
-        cmocka_unit_test(a_low_figure_of_a_used_machine_is_to_be_measured_again),
-        cmocka_unit_test(machines_of_another_kind_are_not_compared),
-        cmocka_unit_test(settings_that_differ_are_listed_by_value),
-        cmocka_unit_test(a_row_that_fails_on_few_machines_makes_them_odd),
-        cmocka_unit_test(machines_of_one_name_are_told_apart_by_their_files),
-        cmocka_unit_test(files_are_read_and_broken_ones_skipped),
-        cmocka_unit_test(the_page_ends_with_who_is_out_and_why),
-        cmocka_unit_test(what_shows_is_explained_under_its_table),
-        cmocka_unit_test(the_json_has_it_all),
-        cmocka_unit_test(a_machine_has_its_rank_among_others_of_its_kind),
-        cmocka_unit_test(a_row_of_bench_has_its_rank_and_more_is_better_only_of_rates),
-    };
-
-    return cmocka_run_group_tests_name("fleet", tests, NULL, NULL);
-}
+TESTS(a_figure_that_is_a_tenth_low_is_named, of_healthy_fleets_one_in_a_hundred_is_flagged_at_most,
+      the_bound_of_many_machines_is_that_of_normal_noise, a_slow_machine_is_named,
+      the_smallest_difference_that_is_stated_shows_in_four_of_five,
+      a_figure_that_its_file_calls_noisy_is_not_out, four_machines_do_not_tell,
+      equal_figures_have_no_noise_and_three_percent_is_the_least,
+      many_slow_machines_do_not_hide_each_other,
+      a_low_figure_of_a_used_machine_is_to_be_measured_again,
+      machines_of_another_kind_are_not_compared, settings_that_differ_are_listed_by_value,
+      a_row_that_fails_on_few_machines_makes_them_odd,
+      machines_of_one_name_are_told_apart_by_their_files, files_are_read_and_broken_ones_skipped,
+      the_page_ends_with_who_is_out_and_why, what_shows_is_explained_under_its_table,
+      the_json_has_it_all, a_machine_has_its_rank_among_others_of_its_kind,
+      a_row_of_bench_has_its_rank_and_more_is_better_only_of_rates)

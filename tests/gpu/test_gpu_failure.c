@@ -61,11 +61,5 @@ static int close_failed(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_failing_kernel_surfaces_at_the_next_synchronisation_for_good),
-    };
-    return cmocka_run_group_tests_name("a failing kernel on the GPU", tests, open_failing,
-                                       close_failed);
-}
+TESTS_WITH(open_failing, close_failed,
+           a_failing_kernel_surfaces_at_the_next_synchronisation_for_good)

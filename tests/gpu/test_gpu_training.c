@@ -110,11 +110,5 @@ static int close_both(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(losses_agree_with_the_cpu_devices),
-        cmocka_unit_test(what_changes_no_arithmetic_changes_no_bit),
-    };
-    return cmocka_run_group_tests_name("training on a GPU", tests, open_both, close_both);
-}
+TESTS_WITH(open_both, close_both, losses_agree_with_the_cpu_devices,
+           what_changes_no_arithmetic_changes_no_bit)

@@ -129,12 +129,5 @@ static int open_stand_in(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_step_stays_within_each_tensor),
-        cmocka_unit_test(a_launch_that_is_longer_than_a_tensor_is_found),
-    };
-    return cmocka_run_group_tests_name("tensors and their ends", tests, open_stand_in,
-                                       close_device);
-}
+TESTS_WITH(open_stand_in, close_device, a_step_stays_within_each_tensor,
+           a_launch_that_is_longer_than_a_tensor_is_found)

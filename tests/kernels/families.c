@@ -34,7 +34,8 @@ static int run_family(const struct kernel_family *family, const char *what)
 
     snprintf(name, sizeof name, "%s, %s, %s%s", bench.runner->name, family->name,
              workbench_dtype(bench.dtype), what);
-    return _cmocka_run_group_tests(name, family->tests, family->count, set_up, tear_down);
+    return tests_run(name, family->tests, family->count, family->names, (struct CMUnitTest){ 0 },
+                     set_up, tear_down);
 }
 
 /* Kernels that no case has run, which a list of kernels that grew would otherwise hide. */

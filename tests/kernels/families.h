@@ -4,10 +4,15 @@
 #include "tests/kernels/workbench.h"
 
 struct kernel_family {
-    const char *name;
-    const struct CMUnitTest *tests; /* each gets a struct workbench as its state */
+    const char *name, *names;        /* of its tests, as in the source */
+    const CMUnitTestFunction *tests; /* each gets a struct workbench as its state */
     size_t count;
 };
+
+#define KERNEL_FAMILY(family, ...)                                                                 \
+    static const CMUnitTestFunction tests[] = { __VA_ARGS__ };                                     \
+    const struct kernel_family family##_family = { #family, #__VA_ARGS__, tests,                   \
+                                                   sizeof tests / sizeof *tests };
 
 extern const struct kernel_family attention_family, bias_family, checksum_family;
 extern const struct kernel_family cross_entropy_family;

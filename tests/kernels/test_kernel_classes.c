@@ -23,9 +23,4 @@ static void our_kernels_have_a_class_each(void **state)
     assert_int_equal(kernel_class_of("adamw_multi_bf16"), CLASS_OPTIMIZER);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = { cmocka_unit_test(our_kernels_have_a_class_each) };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(our_kernels_have_a_class_each)

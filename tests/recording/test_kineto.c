@@ -481,22 +481,11 @@ static void a_folder_that_is_missing_is_an_error_that_names_it(void **state)
     trace_close(trace);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_kernel_has_all_that_readers_want),
-        cmocka_unit_test(names_come_back_as_they_were),
-        cmocka_unit_test(a_graph_has_one_arrow_to_its_first_node),
-        cmocka_unit_test(a_graph_shows_what_was_captured),
-        cmocka_unit_test(calls_out_of_order_still_join),
-        cmocka_unit_test(annotations_show_where_their_work_ran),
-        cmocka_unit_test(other_kinds_keep_their_figures),
-        cmocka_unit_test(a_trace_that_lacks_records_says_so),
-        cmocka_unit_test(the_head_tells_the_device_and_the_cost),
-        cmocka_unit_test(a_rank_says_whose_it_is_and_what_it_communicates),
-        cmocka_unit_test(a_disk_that_is_full_leaves_what_was_there),
-        cmocka_unit_test(a_folder_that_is_missing_is_an_error_that_names_it),
-    };
-    return cmocka_run_group_tests_name("trace files", tests, trace_folder_open,
-                                       trace_folder_remove);
-}
+TESTS_WITH(trace_folder_open, trace_folder_remove, a_kernel_has_all_that_readers_want,
+           names_come_back_as_they_were, a_graph_has_one_arrow_to_its_first_node,
+           a_graph_shows_what_was_captured, calls_out_of_order_still_join,
+           annotations_show_where_their_work_ran, other_kinds_keep_their_figures,
+           a_trace_that_lacks_records_says_so, the_head_tells_the_device_and_the_cost,
+           a_rank_says_whose_it_is_and_what_it_communicates,
+           a_disk_that_is_full_leaves_what_was_there,
+           a_folder_that_is_missing_is_an_error_that_names_it)

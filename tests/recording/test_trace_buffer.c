@@ -5,8 +5,6 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { THREADS = 4, RECORDS = 5000, CHUNK = 64 << 10 };
 
@@ -249,17 +247,7 @@ static void what_the_device_lost_while_recording_counts_as_dropped(void **state)
     trace_close(trace);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_the_device_lost_while_recording_counts_as_dropped),
-        cmocka_unit_test(threads_lose_and_mix_nothing),
-        cmocka_unit_test(what_finds_no_room_is_counted),
-        cmocka_unit_test(only_what_begins_while_recording_is_kept),
-        cmocka_unit_test(traces_of_one_thread_stay_apart),
-        cmocka_unit_test(without_a_trace_nothing_happens),
-        cmocka_unit_test(recording_may_end_while_threads_record),
-        cmocka_unit_test(rows_of_the_step_say_when_and_where),
-    };
-    return cmocka_run_group_tests_name("buffer of a trace", tests, NULL, NULL);
-}
+TESTS(what_the_device_lost_while_recording_counts_as_dropped, threads_lose_and_mix_nothing,
+      what_finds_no_room_is_counted, only_what_begins_while_recording_is_kept,
+      traces_of_one_thread_stay_apart, without_a_trace_nothing_happens,
+      recording_may_end_while_threads_record, rows_of_the_step_say_when_and_where)

@@ -5,9 +5,6 @@
 #include "harness/recording/kineto.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { KERNELS = 500 };
@@ -154,9 +151,4 @@ static int remove_path(void **state)
     return unlink(path);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = { cmocka_unit_test(rows_written_are_rows_read) };
-
-    return cmocka_run_group_tests_name("written and read", tests, make_path, remove_path);
-}
+TESTS_WITH(make_path, remove_path, rows_written_are_rows_read)

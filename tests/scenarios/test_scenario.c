@@ -4,8 +4,6 @@
 #include "scenarios/scenario.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
-#include <string.h>
-
 /* The narrowest screen has 60 columns; fifteen lines are read at a glance. */
 enum { SNIPPET_COLUMNS = 58, SNIPPET_LINES = 15 };
 
@@ -219,21 +217,9 @@ static void a_change_may_be_of_several_knobs(void **state)
         assert_int_equal(scenario_config(&wrong, (enum variant)v, &config), STATUS_BAD_USAGE);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_a_row_without_a_metric_ends_the_list),
-        cmocka_unit_test(rows_that_are_left_out_end_the_list),
-        cmocka_unit_test(every_scenario_expects_something_and_ends),
-        cmocka_unit_test(every_scenario_turns_a_knob_that_acts),
-        cmocka_unit_test(every_scenario_is_a_whole_lesson),
-        cmocka_unit_test(scenarios_beyond_the_core_come_group_by_group),
-        cmocka_unit_test(no_group_is_named_like_a_scenario),
-        cmocka_unit_test(what_overlaps_host_and_device_needs_two_cores),
-        cmocka_unit_test(no_metric_is_called_nothing),
-        cmocka_unit_test(where_follows_the_device),
-        cmocka_unit_test(names_are_those_of_the_result_files),
-        cmocka_unit_test(a_change_may_be_of_several_knobs),
-    };
-    return cmocka_run_group_tests_name("scenario", tests, NULL, NULL);
-}
+TESTS(only_a_row_without_a_metric_ends_the_list, rows_that_are_left_out_end_the_list,
+      every_scenario_expects_something_and_ends, every_scenario_turns_a_knob_that_acts,
+      every_scenario_is_a_whole_lesson, scenarios_beyond_the_core_come_group_by_group,
+      no_group_is_named_like_a_scenario, what_overlaps_host_and_device_needs_two_cores,
+      no_metric_is_called_nothing, where_follows_the_device, names_are_those_of_the_result_files,
+      a_change_may_be_of_several_knobs)

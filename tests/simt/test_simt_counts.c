@@ -230,18 +230,8 @@ static void a_launch_without_end_is_stopped(void **state)
     ptx_machine_close(&machine);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bytes_and_shifted_sectors_are_counted),
-        cmocka_unit_test(loads_that_wait_for_each_other_are_counted),
-        cmocka_unit_test(needed_barriers_are_told_from_others),
-        cmocka_unit_test(barriers_for_global_memory_are_needed),
-        cmocka_unit_test(conflicts_of_atomic_operations_are_counted),
-        cmocka_unit_test(local_memory_is_counted),
-        cmocka_unit_test(lines_and_samples_have_their_counts),
-        cmocka_unit_test(instructions_of_one_lane_are_counted),
-        cmocka_unit_test(a_launch_without_end_is_stopped),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(bytes_and_shifted_sectors_are_counted, loads_that_wait_for_each_other_are_counted,
+      needed_barriers_are_told_from_others, barriers_for_global_memory_are_needed,
+      conflicts_of_atomic_operations_are_counted, local_memory_is_counted,
+      lines_and_samples_have_their_counts, instructions_of_one_lane_are_counted,
+      a_launch_without_end_is_stopped)

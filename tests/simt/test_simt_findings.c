@@ -599,27 +599,10 @@ static void passes_of_the_banks_and_lanes_are_counted(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_fault_is_found_and_its_twin_is_clean),
-        cmocka_unit_test(all_findings_of_a_run_are_kept),
-        cmocka_unit_test(a_wide_access_that_straddles_the_end_is_found),
-        cmocka_unit_test(lanes_part_as_often_as_there_are_lanes),
-        cmocka_unit_test(a_finding_says_where_and_may_be_allowed),
-        cmocka_unit_test(work_of_streams_that_nothing_orders_is_found),
-        cmocka_unit_test(arguments_of_another_size_are_found),
-        cmocka_unit_test(lanes_part_and_meet_again),
-        cmocka_unit_test(shuffles_add_up_the_lanes),
-        cmocka_unit_test(lanes_exchange_numbers),
-        cmocka_unit_test(lanes_reduce_their_numbers),
-        cmocka_unit_test(threads_vote_at_barriers),
-        cmocka_unit_test(atomic_operations_count_up_and_down),
-        cmocka_unit_test(a_block_exchanges_by_shared_memory),
-        cmocka_unit_test(atomic_operations_add_up),
-        cmocka_unit_test(sectors_are_counted),
-        cmocka_unit_test(passes_of_the_banks_and_lanes_are_counted),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(each_fault_is_found_and_its_twin_is_clean, all_findings_of_a_run_are_kept,
+      a_wide_access_that_straddles_the_end_is_found, lanes_part_as_often_as_there_are_lanes,
+      a_finding_says_where_and_may_be_allowed, work_of_streams_that_nothing_orders_is_found,
+      arguments_of_another_size_are_found, lanes_part_and_meet_again, shuffles_add_up_the_lanes,
+      lanes_exchange_numbers, lanes_reduce_their_numbers, threads_vote_at_barriers,
+      atomic_operations_count_up_and_down, a_block_exchanges_by_shared_memory,
+      atomic_operations_add_up, sectors_are_counted, passes_of_the_banks_and_lanes_are_counted)

@@ -346,18 +346,8 @@ static void the_document_lists_what_is_unknown(void **state)
     free(text);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(dynamic_shared_memory_follows_the_kernels_own),
-        cmocka_unit_test(a_modules_shared_memory_is_of_the_kernels_that_use_it),
-        cmocka_unit_test(constants_and_variables_have_their_values),
-        cmocka_unit_test(what_is_not_asked_for_is_passed_over),
-        cmocka_unit_test(the_document_lists_what_is_unknown),
-        cmocka_unit_test(functions_are_called),
-        cmocka_unit_test(kernels_print_allocate_and_assert),
-        cmocka_unit_test(a_module_that_is_cut_is_no_crash),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(dynamic_shared_memory_follows_the_kernels_own,
+      a_modules_shared_memory_is_of_the_kernels_that_use_it,
+      constants_and_variables_have_their_values, what_is_not_asked_for_is_passed_over,
+      the_document_lists_what_is_unknown, functions_are_called, kernels_print_allocate_and_assert,
+      a_module_that_is_cut_is_no_crash)

@@ -432,17 +432,7 @@ static void what_is_unknown_is_refused_with_its_line(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(integers_are_as_the_reference_says),
-        cmocka_unit_test(comparisons_are_as_the_reference_says),
-        cmocka_unit_test(reals_are_as_the_reference_says),
-        cmocka_unit_test(conversions_are_as_the_reference_says),
-        cmocka_unit_test(halves_are_as_the_reference_says),
-        cmocka_unit_test(moves_are_as_the_reference_says),
-        cmocka_unit_test(what_is_unknown_is_refused_with_its_line),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(integers_are_as_the_reference_says, comparisons_are_as_the_reference_says,
+      reals_are_as_the_reference_says, conversions_are_as_the_reference_says,
+      halves_are_as_the_reference_says, moves_are_as_the_reference_says,
+      what_is_unknown_is_refused_with_its_line)

@@ -4,9 +4,6 @@
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum color { RED, GREEN, BLUE };
 
@@ -258,14 +255,5 @@ static void lenient_reading_leaves_what_is_missing_as_it_was(void **state)
     arena_close(arena);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_document_has_the_numbers_of_cjson),
-        cmocka_unit_test(what_is_written_exactly_comes_back),
-        cmocka_unit_test(each_fault_is_named),
-        cmocka_unit_test(lenient_reading_leaves_what_is_missing_as_it_was),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(a_document_has_the_numbers_of_cjson, what_is_written_exactly_comes_back, each_fault_is_named,
+      lenient_reading_leaves_what_is_missing_as_it_was)

@@ -5,8 +5,6 @@
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* The page that `print` makes, 40 columns wide; to be freed. */
 static char *printed(void (*print)(const struct page *page), bool markdown)
@@ -391,26 +389,13 @@ static void colours_are_for_terminals_or_as_they_are_asked_for(void **state)
     fclose(file);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_are_broken_at_spaces),
-        cmocka_unit_test(a_command_can_be_pasted_at_any_width),
-        cmocka_unit_test(a_command_of_a_page_can_be_pasted_from_any_folder),
-        cmocka_unit_test(a_command_is_not_broken_within_a_quoted_word),
-        cmocka_unit_test(columns_are_padded_wrapped_and_continued_below),
-        cmocka_unit_test(parts_have_headings_notes_and_totals),
-        cmocka_unit_test(contents_link_to_titles),
-        cmocka_unit_test(code_stands_in_a_fence),
-        cmocka_unit_test(control_characters_are_not_obeyed_in_any_column),
-        cmocka_unit_test(markdown_of_any_kind_is_escaped_in_cells),
-        cmocka_unit_test(a_table_is_fitted_by_rule),
-        cmocka_unit_test(columns_that_must_stay_stand_on_a_line_below),
-        cmocka_unit_test(a_cell_too_long_for_its_line_is_wrapped_at_spaces),
-        cmocka_unit_test(long_names_in_sentences_lose_their_middle_and_paths_nothing),
-        cmocka_unit_test(texts_that_do_not_fit_beside_their_note_go_on_below),
-        cmocka_unit_test(colours_are_for_terminals_or_as_they_are_asked_for),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(lines_are_broken_at_spaces, a_command_can_be_pasted_at_any_width,
+      a_command_of_a_page_can_be_pasted_from_any_folder,
+      a_command_is_not_broken_within_a_quoted_word, columns_are_padded_wrapped_and_continued_below,
+      parts_have_headings_notes_and_totals, contents_link_to_titles, code_stands_in_a_fence,
+      control_characters_are_not_obeyed_in_any_column, markdown_of_any_kind_is_escaped_in_cells,
+      a_table_is_fitted_by_rule, columns_that_must_stay_stand_on_a_line_below,
+      a_cell_too_long_for_its_line_is_wrapped_at_spaces,
+      long_names_in_sentences_lose_their_middle_and_paths_nothing,
+      texts_that_do_not_fit_beside_their_note_go_on_below,
+      colours_are_for_terminals_or_as_they_are_asked_for)

@@ -5,7 +5,6 @@
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <math.h>
-#include <stdio.h>
 
 static void changes_are_faster_or_slower_down_or_up_or_none(void **state)
 {
@@ -72,11 +71,4 @@ static void words_stand_around_the_factor_in_order(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(changes_are_faster_or_slower_down_or_up_or_none),
-        cmocka_unit_test(words_stand_around_the_factor_in_order),
-    };
-    return cmocka_run_group_tests_name("change_text", tests, NULL, NULL);
-}
+TESTS(changes_are_faster_or_slower_down_or_up_or_none, words_stand_around_the_factor_in_order)

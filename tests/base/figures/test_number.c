@@ -2,8 +2,6 @@
 #include "harness/base/figures/number.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
-#include <string.h>
-
 static void whole_numbers_within_their_limits(void **state)
 {
     static const struct {
@@ -128,15 +126,5 @@ static void durations_have_a_unit(void **state)
                         "--soak=infh: give a duration, as in 90s, 10m or 1h, at most 2h");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(whole_numbers_within_their_limits),
-        cmocka_unit_test(unsigned_numbers_use_all_their_bits),
-        cmocka_unit_test(bytes_are_in_powers_of_1024),
-        cmocka_unit_test(seconds_above_zero),
-        cmocka_unit_test(durations_have_a_unit),
-    };
-
-    return cmocka_run_group_tests_name("number", tests, NULL, NULL);
-}
+TESTS(whole_numbers_within_their_limits, unsigned_numbers_use_all_their_bits,
+      bytes_are_in_powers_of_1024, seconds_above_zero, durations_have_a_unit)

@@ -67,12 +67,4 @@ static void durations_and_factors(void **state)
     assert_string_equal(text, "1250x");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(quantities_have_three_digits_and_a_unit_of_their_size),
-        cmocka_unit_test(durations_and_factors),
-    };
-
-    return cmocka_run_group_tests_name("quantity", tests, NULL, NULL);
-}
+TESTS(quantities_have_three_digits_and_a_unit_of_their_size, durations_and_factors)

@@ -5,7 +5,6 @@
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <math.h>
-#include <stdio.h>
 
 static void median_of_known_samples(void **state)
 {
@@ -225,21 +224,9 @@ static void a_difference_needs_the_whole_interval(void **state)
         assert_int_equal(stats_change(&cases[i].interval, 1.05), cases[i].change);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(median_of_known_samples),
-        cmocka_unit_test(percentiles_are_linear_between_samples),
-        cmocka_unit_test(spread_of_known_samples),
-        cmocka_unit_test(what_was_not_measured_stays_so),
-        cmocka_unit_test(ranks_of_the_interval_are_those_of_the_binomial),
-        cmocka_unit_test(interval_is_second_to_eighth_of_nine),
-        cmocka_unit_test(below_six_samples_the_whole_range_is_not_enough),
-        cmocka_unit_test(interval_holds_the_true_median_as_often_as_it_says),
-        cmocka_unit_test(more_looks_share_the_five_percent),
-        cmocka_unit_test(all_looks_together_hold_the_median),
-        cmocka_unit_test(factors_pair_by_pair),
-        cmocka_unit_test(a_difference_needs_the_whole_interval),
-    };
-    return cmocka_run_group_tests_name("statistics", tests, NULL, NULL);
-}
+TESTS(median_of_known_samples, percentiles_are_linear_between_samples, spread_of_known_samples,
+      what_was_not_measured_stays_so, ranks_of_the_interval_are_those_of_the_binomial,
+      interval_is_second_to_eighth_of_nine, below_six_samples_the_whole_range_is_not_enough,
+      interval_holds_the_true_median_as_often_as_it_says, more_looks_share_the_five_percent,
+      all_looks_together_hold_the_median, factors_pair_by_pair,
+      a_difference_needs_the_whole_interval)

@@ -71,13 +71,5 @@ static void critical_t_is_that_of_the_tables(void **state)
     assert_true(isnan(student_two_sided(NAN, 7)));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(two_sided_is_that_of_the_closed_forms),
-        cmocka_unit_test(two_sided_is_that_of_mpmath),
-        cmocka_unit_test(critical_t_is_that_of_the_tables),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(two_sided_is_that_of_the_closed_forms, two_sided_is_that_of_mpmath,
+      critical_t_is_that_of_the_tables)

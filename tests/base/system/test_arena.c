@@ -4,8 +4,6 @@
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -270,18 +268,6 @@ static void accesses_beyond_an_end_are_found(void **state)
 #endif
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(items_are_zeros_and_apart),
-        cmocka_unit_test(arrays_grow),
-        cmocka_unit_test(a_scratch_arena_gives_its_memory_back),
-        cmocka_unit_test(a_large_array_is_not_copied),
-        cmocka_unit_test(lack_ends_the_work_alone),
-        cmocka_unit_test(runs_nest),
-        cmocka_unit_test(two_work_at_once),
-        cmocka_unit_test(accesses_beyond_an_end_are_found),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(items_are_zeros_and_apart, arrays_grow, a_scratch_arena_gives_its_memory_back,
+      a_large_array_is_not_copied, lack_ends_the_work_alone, runs_nest, two_work_at_once,
+      accesses_beyond_an_end_are_found)

@@ -3,8 +3,6 @@
 #include "harness/base/system/side_program.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
-#include <string.h>
-
 static void start(struct side_program *program, const char *script, double seconds)
 {
     const char *const arguments[] = { "sh", "-c", script, NULL };
@@ -109,16 +107,7 @@ static void a_program_that_is_not_there_ends_with_127(void **state)
     side_program_release(&program);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_a_program_prints_and_how_it_ends_is_known),
-        cmocka_unit_test(a_megabyte_comes_through_and_of_errors_the_end),
-        cmocka_unit_test(one_that_hangs_costs_its_own_result_only),
-        cmocka_unit_test(a_program_may_take_so_much_memory_and_no_more),
-        cmocka_unit_test(a_flag_ends_them_at_once),
-        cmocka_unit_test(a_program_that_is_not_there_ends_with_127),
-    };
-
-    return cmocka_run_group_tests_name("side_program", tests, NULL, NULL);
-}
+TESTS(what_a_program_prints_and_how_it_ends_is_known,
+      a_megabyte_comes_through_and_of_errors_the_end, one_that_hangs_costs_its_own_result_only,
+      a_program_may_take_so_much_memory_and_no_more, a_flag_ends_them_at_once,
+      a_program_that_is_not_there_ends_with_127)

@@ -3,8 +3,6 @@
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <stdatomic.h>
-#include <stdio.h>
-#include <string.h>
 
 enum { COUNT = 500 };
 
@@ -44,12 +42,4 @@ static void without_tasks_nothing_runs(void **state)
     tasks_run(0, count, NULL, NULL);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_runs_once_and_has_its_own_error),
-        cmocka_unit_test(without_tasks_nothing_runs),
-    };
-
-    return cmocka_run_group_tests_name("tasks", tests, NULL, NULL);
-}
+TESTS(each_runs_once_and_has_its_own_error, without_tasks_nothing_runs)

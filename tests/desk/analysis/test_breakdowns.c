@@ -9,7 +9,6 @@
 #include "tests/fixtures/made_trace.h"
 
 #include <math.h>
-#include <string.h>
 
 static struct launches launches_in(const struct analysed *analysed)
 {
@@ -729,31 +728,14 @@ static void without_steps_there_are_no_phases(void **state)
     made_release(&analysed);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(launches_are_measured_from_call_to_first_work),
-        cmocka_unit_test(launches_without_work_are_lost_unless_captured),
-        cmocka_unit_test(a_graph_is_one_launch),
-        cmocka_unit_test(the_queue_is_as_deep_as_counting_says),
-        cmocka_unit_test(the_queue_is_counted_by_stream),
-        cmocka_unit_test(kernels_are_summed_by_name),
-        cmocka_unit_test(small_grids_count_where_nothing_runs_beside_them),
-        cmocka_unit_test(operators_have_self_and_total_time),
-        cmocka_unit_test(a_name_inside_itself_counts_once_in_totals),
-        cmocka_unit_test(operators_and_annotations_of_one_name_are_two_rows),
-        cmocka_unit_test(operators_count_with_the_median_of_their_name),
-        cmocka_unit_test(spans_have_the_memory_of_their_time),
-        cmocka_unit_test(rows_are_sorted_by_the_keys_of_pytorch),
-        cmocka_unit_test(layers_are_grouped_by_kind_shape_and_direction),
-        cmocka_unit_test(numbered_layers_are_one_kind),
-        cmocka_unit_test(a_long_kind_has_no_half_character),
-        cmocka_unit_test(a_launched_graph_shows_its_operators),
-        cmocka_unit_test(phases_are_named_as_here_and_in_pytorch),
-        cmocka_unit_test(phases_have_their_time_on_host_and_device),
-        cmocka_unit_test(a_closure_is_not_the_optimizers),
-        cmocka_unit_test(without_steps_there_are_no_phases),
-    };
-
-    return cmocka_run_group_tests_name("breakdowns", tests, NULL, NULL);
-}
+TESTS(launches_are_measured_from_call_to_first_work, launches_without_work_are_lost_unless_captured,
+      a_graph_is_one_launch, the_queue_is_as_deep_as_counting_says, the_queue_is_counted_by_stream,
+      kernels_are_summed_by_name, small_grids_count_where_nothing_runs_beside_them,
+      operators_have_self_and_total_time, a_name_inside_itself_counts_once_in_totals,
+      operators_and_annotations_of_one_name_are_two_rows,
+      operators_count_with_the_median_of_their_name, spans_have_the_memory_of_their_time,
+      rows_are_sorted_by_the_keys_of_pytorch, layers_are_grouped_by_kind_shape_and_direction,
+      numbered_layers_are_one_kind, a_long_kind_has_no_half_character,
+      a_launched_graph_shows_its_operators, phases_are_named_as_here_and_in_pytorch,
+      phases_have_their_time_on_host_and_device, a_closure_is_not_the_optimizers,
+      without_steps_there_are_no_phases)

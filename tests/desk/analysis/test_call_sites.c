@@ -5,8 +5,6 @@
 #include "tests/fixtures/made_trace.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 /* --- Names --- */
 
@@ -358,24 +356,11 @@ static void calls_that_cross_are_cut(void **state)
     check_place(&place, "train.py:5 in f");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(own_code_is_told_by_its_path),
-        cmocka_unit_test(calls_read_as_one_would_write_them),
-        cmocka_unit_test(stacks_are_read_in_both_orders),
-        cmocka_unit_test(a_call_in_a_helper_is_named_by_its_line),
-        cmocka_unit_test(comprehensions_belong_to_their_line),
-        cmocka_unit_test(time_in_libraries_belongs_to_the_line_that_called_them),
-        cmocka_unit_test(code_that_a_library_calls_back_is_the_place),
-        cmocka_unit_test(code_that_a_library_calls_back_is_found_through_a_generator),
-        cmocka_unit_test(a_function_whose_parts_share_the_cost_is_named_whole),
-        cmocka_unit_test(time_without_a_call_lies_between_lines),
-        cmocka_unit_test(cost_that_is_spread_has_no_place),
-        cmocka_unit_test(without_python_annotations_and_operators_are_places),
-        cmocka_unit_test(stacks_of_operators_are_places),
-        cmocka_unit_test(calls_that_cross_are_cut),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(own_code_is_told_by_its_path, calls_read_as_one_would_write_them,
+      stacks_are_read_in_both_orders, a_call_in_a_helper_is_named_by_its_line,
+      comprehensions_belong_to_their_line, time_in_libraries_belongs_to_the_line_that_called_them,
+      code_that_a_library_calls_back_is_the_place,
+      code_that_a_library_calls_back_is_found_through_a_generator,
+      a_function_whose_parts_share_the_cost_is_named_whole, time_without_a_call_lies_between_lines,
+      cost_that_is_spread_has_no_place, without_python_annotations_and_operators_are_places,
+      stacks_of_operators_are_places, calls_that_cross_are_cut)

@@ -3,8 +3,6 @@
 #include "tests/fixtures/cmocka_prelude.h"
 #include "tests/fixtures/made_trace.h"
 
-#include <stdio.h>
-
 struct drawn {
     struct analysed analysed;
     struct summary summary;
@@ -234,15 +232,6 @@ static void gaps_sum_to_the_idle_time(void **state)
     release(&drawn);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_hold_what_host_and_devices_did),
-        cmocka_unit_test(the_steps_are_those_closest_to_the_mean),
-        cmocka_unit_test(what_a_pixel_cannot_show_is_drawn_together),
-        cmocka_unit_test(without_steps_it_is_the_whole),
-        cmocka_unit_test(tracks_beyond_the_limit_are_counted),
-        cmocka_unit_test(gaps_sum_to_the_idle_time),
-    };
-    return cmocka_run_group_tests_name("excerpt", tests, NULL, NULL);
-}
+TESTS(rows_hold_what_host_and_devices_did, the_steps_are_those_closest_to_the_mean,
+      what_a_pixel_cannot_show_is_drawn_together, without_steps_it_is_the_whole,
+      tracks_beyond_the_limit_are_counted, gaps_sum_to_the_idle_time)

@@ -3,8 +3,6 @@
 #include "tests/fixtures/cmocka_prelude.h"
 #include "tests/fixtures/made_trace.h"
 
-#include <stdio.h>
-
 static void add_block(int at_us, int device, int bytes, int allocated, int reserved)
 {
     char arguments[200];
@@ -168,16 +166,6 @@ static void a_trace_without_memory_has_no_curve(void **state)
     made_release(&analysed);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_peak_is_the_allocators_own_total),
-        cmocka_unit_test(without_totals_the_blocks_are_summed),
-        cmocka_unit_test(the_peak_is_split_by_category),
-        cmocka_unit_test(a_peak_at_the_beginning_has_all_its_categories),
-        cmocka_unit_test(samples_keep_the_peak_and_follow_the_categories),
-        cmocka_unit_test(a_trace_without_memory_has_no_curve),
-    };
-
-    return cmocka_run_group_tests_name("memory curve", tests, NULL, NULL);
-}
+TESTS(the_peak_is_the_allocators_own_total, without_totals_the_blocks_are_summed,
+      the_peak_is_split_by_category, a_peak_at_the_beginning_has_all_its_categories,
+      samples_keep_the_peak_and_follow_the_categories, a_trace_without_memory_has_no_curve)

@@ -5,7 +5,6 @@
 #include "tests/fixtures/made_trace.h"
 
 #include <math.h>
-#include <stdio.h>
 
 static void collectives_are_known_by_either_name(void **state)
 {
@@ -176,14 +175,5 @@ static void time_that_no_byte_explains_is_fixed(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(collectives_are_known_by_either_name),
-        cmocka_unit_test(backward_is_its_phase_or_another_thread_or_a_node),
-        cmocka_unit_test(ranks_of_a_pipeline_wait_for_peers_and_at_its_end),
-        cmocka_unit_test(time_that_no_byte_explains_is_fixed),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(collectives_are_known_by_either_name, backward_is_its_phase_or_another_thread_or_a_node,
+      ranks_of_a_pipeline_wait_for_peers_and_at_its_end, time_that_no_byte_explains_is_fixed)

@@ -203,16 +203,6 @@ static void other_models_are_no_transformers(void **state)
     assert_false(mix_of_steps(convnext, ARRAY_SIZE(convnext), 25).is_transformer);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kernels_of_libraries_are_classed),
-        cmocka_unit_test(only_templates_of_inductor_are_products),
-        cmocka_unit_test(the_mix_is_all_of_the_work),
-        cmocka_unit_test(shares_beside_the_usual_are_of_the_layers),
-        cmocka_unit_test(a_forward_pass_does_not_train),
-        cmocka_unit_test(other_models_are_no_transformers),
-    };
-
-    return cmocka_run_group_tests_name("mix", tests, NULL, NULL);
-}
+TESTS(kernels_of_libraries_are_classed, only_templates_of_inductor_are_products,
+      the_mix_is_all_of_the_work, shares_beside_the_usual_are_of_the_layers,
+      a_forward_pass_does_not_train, other_models_are_no_transformers)

@@ -102,13 +102,5 @@ static void copies_may_move_to_a_stream_of_their_own(void **state)
     assert_true(recorded_ns / 1e4 > 1590);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_changed_gives_back_the_trace),
-        cmocka_unit_test(a_change_gives_the_loop_that_has_it),
-        cmocka_unit_test(copies_may_move_to_a_stream_of_their_own),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(nothing_changed_gives_back_the_trace, a_change_gives_the_loop_that_has_it,
+      copies_may_move_to_a_stream_of_their_own)

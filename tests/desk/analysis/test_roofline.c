@@ -4,7 +4,6 @@
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <math.h>
-#include <string.h>
 
 /* 1 TFLOP/s and 100 GB/s: the ridge is at 10 FLOP per byte. */
 static const struct trace_ceilings ceilings = { 1e12, 1e11 };
@@ -62,13 +61,5 @@ static void without_a_limit_or_the_work_the_bound_is_unknown(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_limit_that_takes_longer_is_the_bound),
-        cmocka_unit_test(work_that_beats_a_limit_has_no_share),
-        cmocka_unit_test(without_a_limit_or_the_work_the_bound_is_unknown),
-    };
-
-    return cmocka_run_group_tests_name("roofline", tests, NULL, NULL);
-}
+TESTS(the_limit_that_takes_longer_is_the_bound, work_that_beats_a_limit_has_no_share,
+      without_a_limit_or_the_work_the_bound_is_unknown)

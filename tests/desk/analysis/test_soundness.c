@@ -4,9 +4,6 @@
 #include "tests/fixtures/cmocka_prelude.h"
 #include "tests/fixtures/made_trace.h"
 
-#include <stdio.h>
-#include <string.h>
-
 enum { STEPS = 12, STEP_US = 1000, WORK_US = 400 };
 
 /* How a loop is damaged; zeros: not at all. Times in us. */
@@ -256,20 +253,8 @@ static void work_of_a_graph_ends_before_the_next_launch(void **state)
     made_release(&analysed);
 }
 
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_healthy_trace_is_sound),
-        cmocka_unit_test(work_that_runs_over_the_next_is_clipped),
-        cmocka_unit_test(a_clock_that_is_early_or_late_is_moved),
-        cmocka_unit_test(a_clock_that_drifts_is_doubted),
-        cmocka_unit_test(kernels_without_time_and_events_without_times_cost_trust),
-        cmocka_unit_test(what_is_mended_whole_costs_no_trust),
-        cmocka_unit_test(an_annotation_across_a_mark_ends_with_its_step),
-        cmocka_unit_test(a_pause_is_no_hole),
-        cmocka_unit_test(work_of_one_graph_may_overlap),
-        cmocka_unit_test(work_of_a_graph_ends_before_the_next_launch),
-    };
-
-    return cmocka_run_group_tests_name("soundness", tests, NULL, NULL);
-}
+TESTS(a_healthy_trace_is_sound, work_that_runs_over_the_next_is_clipped,
+      a_clock_that_is_early_or_late_is_moved, a_clock_that_drifts_is_doubted,
+      kernels_without_time_and_events_without_times_cost_trust, what_is_mended_whole_costs_no_trust,
+      an_annotation_across_a_mark_ends_with_its_step, a_pause_is_no_hole,
+      work_of_one_graph_may_overlap, work_of_a_graph_ends_before_the_next_launch)

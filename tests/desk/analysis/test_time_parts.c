@@ -3,9 +3,6 @@
 #include "tests/fixtures/cmocka_prelude.h"
 #include "tests/fixtures/made_trace.h"
 
-#include <stdio.h>
-#include <string.h>
-
 struct split {
     struct analysed analysed;
     struct summary summary;
@@ -256,17 +253,6 @@ static void sums_hold_for_any_trace(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_moment_belongs_to_one_part),
-        cmocka_unit_test(a_step_is_where_the_device_is_in_it),
-        cmocka_unit_test(idle_time_is_split_by_cause),
-        cmocka_unit_test(kernels_belong_to_operators),
-        cmocka_unit_test(a_host_that_computes_has_operators),
-        cmocka_unit_test(without_steps_the_window_is_one),
-        cmocka_unit_test(sums_hold_for_any_trace),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(a_moment_belongs_to_one_part, a_step_is_where_the_device_is_in_it,
+      idle_time_is_split_by_cause, kernels_belong_to_operators, a_host_that_computes_has_operators,
+      without_steps_the_window_is_one, sums_hold_for_any_trace)

@@ -8,9 +8,6 @@
 #include "tests/fixtures/cmocka_prelude.h"
 #include "tests/fixtures/made_trace.h"
 
-#include <stdio.h>
-#include <string.h>
-
 static void busy_is_the_union_and_idle_the_rest(void **state)
 {
     struct analysed analysed;
@@ -547,24 +544,11 @@ static void work_that_repeats_makes_steps_where_nothing_marks_them(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(busy_is_the_union_and_idle_the_rest),
-        cmocka_unit_test(idle_is_what_the_work_after_it_waited_for),
-        cmocka_unit_test(the_kernels_of_a_graph_have_one_call),
-        cmocka_unit_test(communication_is_exposed_where_nothing_is_computed),
-        cmocka_unit_test(devices_are_measured_apart),
-        cmocka_unit_test(a_step_is_split_by_priority_without_rest),
-        cmocka_unit_test(the_order_in_the_file_does_not_matter),
-        cmocka_unit_test(steps_have_their_statistics),
-        cmocka_unit_test(a_trace_of_the_host_alone_has_no_device_time),
-        cmocka_unit_test(communication_is_known_by_name),
-        cmocka_unit_test(regions_that_repeat_are_steps_where_nothing_marks_them),
-        cmocka_unit_test(work_that_repeats_makes_steps_where_nothing_marks_them),
-        cmocka_unit_test(sets_agree_with_a_table_of_moments),
-        cmocka_unit_test(figures_agree_with_a_table_of_moments),
-    };
-
-    return cmocka_run_group_tests_name("timeline", tests, NULL, NULL);
-}
+TESTS(busy_is_the_union_and_idle_the_rest, idle_is_what_the_work_after_it_waited_for,
+      the_kernels_of_a_graph_have_one_call, communication_is_exposed_where_nothing_is_computed,
+      devices_are_measured_apart, a_step_is_split_by_priority_without_rest,
+      the_order_in_the_file_does_not_matter, steps_have_their_statistics,
+      a_trace_of_the_host_alone_has_no_device_time, communication_is_known_by_name,
+      regions_that_repeat_are_steps_where_nothing_marks_them,
+      work_that_repeats_makes_steps_where_nothing_marks_them, sets_agree_with_a_table_of_moments,
+      figures_agree_with_a_table_of_moments)

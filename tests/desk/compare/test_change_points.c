@@ -9,7 +9,6 @@
 
 #include <math.h>
 #include <stdbool.h>
-#include <stdlib.h>
 
 enum { LONGEST = 205, SERIES = 10000 };
 
@@ -201,17 +200,8 @@ static void one_outlier_however_large_is_no_change(void **state)
     assert_int_equal(change_points_find(values, 60, ERROR, at), 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(at_most_one_of_a_hundred_series_that_do_not_change_raises_an_alarm),
-        cmocka_unit_test(a_step_of_5_percent_at_3_percent_noise_is_found_within_five_runs),
-        cmocka_unit_test(the_chance_of_the_last_runs_is_that_of_counting_all_choices),
-        cmocka_unit_test(the_chance_of_the_scan_bounds_what_drawing_shows),
-        cmocka_unit_test(the_states_of_a_series_are_told_apart),
-        cmocka_unit_test(a_series_of_equal_values_or_of_few_has_no_change),
-        cmocka_unit_test(one_outlier_however_large_is_no_change),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(at_most_one_of_a_hundred_series_that_do_not_change_raises_an_alarm,
+      a_step_of_5_percent_at_3_percent_noise_is_found_within_five_runs,
+      the_chance_of_the_last_runs_is_that_of_counting_all_choices,
+      the_chance_of_the_scan_bounds_what_drawing_shows, the_states_of_a_series_are_told_apart,
+      a_series_of_equal_values_or_of_few_has_no_change, one_outlier_however_large_is_no_change)

@@ -4,9 +4,6 @@
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 /* cmocka's own compares floats. */
@@ -1234,49 +1231,31 @@ static void turns_are_told_from_dates(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(verdicts_of_three_runs_a_side),
-        cmocka_unit_test(names_are_escaped_in_markdown_as_on_every_page),
-        cmocka_unit_test(the_interval_is_students_of_the_logarithms),
-        cmocka_unit_test(noise_alone_is_called_in_fewer_than_one_comparison_of_a_hundred),
-        cmocka_unit_test(one_file_per_side_decides_nothing),
-        cmocka_unit_test(counts_without_any_noise_are_compared_in_one_file_per_side),
-        cmocka_unit_test(equal_times_are_rounded_and_not_exact),
-        cmocka_unit_test(noise_that_is_stated_is_the_least),
-        cmocka_unit_test(three_runs_that_agree_by_luck_keep_the_noise_of_their_repetitions),
-        cmocka_unit_test(a_slower_common_case_is_seen_where_the_best_stays),
-        cmocka_unit_test(repetitions_that_vary_by_more_than_is_stated_decide_nothing),
-        cmocka_unit_test(rows_share_the_chance_of_a_stated_noise),
-        cmocka_unit_test(nothing_is_decided_where_nothing_tells_the_noise),
-        cmocka_unit_test(a_reason_stays_within_its_buffer_however_much_the_runs_differ),
-        cmocka_unit_test(better_is_larger_for_rates_and_where_it_is_said),
-        cmocka_unit_test(a_counter_whose_better_way_is_not_known_decides_nothing),
-        cmocka_unit_test(names_of_metrics_say_which_way_is_better),
-        cmocka_unit_test(counters_of_zero_have_no_factor),
-        cmocka_unit_test(files_of_google_benchmark_are_read),
-        cmocka_unit_test(a_file_of_aggregates_gives_the_median_and_the_noise_that_it_states),
-        cmocka_unit_test(old_files_tell_aggregates_by_their_names),
-        cmocka_unit_test(what_is_no_such_file_is_said_with_its_name),
-        cmocka_unit_test(other_tools_are_read),
-        cmocka_unit_test(files_without_a_value_say_what_they_have),
-        cmocka_unit_test(other_devices_and_clocks_are_refused),
-        cmocka_unit_test(other_machines_are_refused),
-        cmocka_unit_test(a_clock_that_moves_tells_no_machine),
-        cmocka_unit_test(two_benchmarks_of_one_name_are_two_rows),
-        cmocka_unit_test(a_name_that_became_two_is_missing),
-        cmocka_unit_test(repetitions_that_new_lost_fail_the_gate),
-        cmocka_unit_test(other_environments_are_a_doubt),
-        cmocka_unit_test(no_row_is_dropped),
-        cmocka_unit_test(rows_that_did_other_work_are_neither_faster_nor_slower),
-        cmocka_unit_test(a_row_that_some_new_files_lack_fails_the_gate),
-        cmocka_unit_test(the_gate_passes_only_what_was_compared),
-        cmocka_unit_test(values_without_a_ratio_are_not_said_to_lack_files),
-        cmocka_unit_test(runs_that_it_takes_are_a_range),
-        cmocka_unit_test(what_many_rows_lack_is_said_once),
-        cmocka_unit_test(turns_are_told_from_dates),
-    };
-
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
-}
+TESTS_WITH(make_folder, remove_folder, verdicts_of_three_runs_a_side,
+           names_are_escaped_in_markdown_as_on_every_page,
+           the_interval_is_students_of_the_logarithms,
+           noise_alone_is_called_in_fewer_than_one_comparison_of_a_hundred,
+           one_file_per_side_decides_nothing,
+           counts_without_any_noise_are_compared_in_one_file_per_side,
+           equal_times_are_rounded_and_not_exact, noise_that_is_stated_is_the_least,
+           three_runs_that_agree_by_luck_keep_the_noise_of_their_repetitions,
+           a_slower_common_case_is_seen_where_the_best_stays,
+           repetitions_that_vary_by_more_than_is_stated_decide_nothing,
+           rows_share_the_chance_of_a_stated_noise,
+           nothing_is_decided_where_nothing_tells_the_noise,
+           a_reason_stays_within_its_buffer_however_much_the_runs_differ,
+           better_is_larger_for_rates_and_where_it_is_said,
+           a_counter_whose_better_way_is_not_known_decides_nothing,
+           names_of_metrics_say_which_way_is_better, counters_of_zero_have_no_factor,
+           files_of_google_benchmark_are_read,
+           a_file_of_aggregates_gives_the_median_and_the_noise_that_it_states,
+           old_files_tell_aggregates_by_their_names, what_is_no_such_file_is_said_with_its_name,
+           other_tools_are_read, files_without_a_value_say_what_they_have,
+           other_devices_and_clocks_are_refused, other_machines_are_refused,
+           a_clock_that_moves_tells_no_machine, two_benchmarks_of_one_name_are_two_rows,
+           a_name_that_became_two_is_missing, repetitions_that_new_lost_fail_the_gate,
+           other_environments_are_a_doubt, no_row_is_dropped,
+           rows_that_did_other_work_are_neither_faster_nor_slower,
+           a_row_that_some_new_files_lack_fails_the_gate, the_gate_passes_only_what_was_compared,
+           values_without_a_ratio_are_not_said_to_lack_files, runs_that_it_takes_are_a_range,
+           what_many_rows_lack_is_said_once, turns_are_told_from_dates)

@@ -7,9 +7,6 @@
 #include "tests/fixtures/counting/counted_blocks.h"
 
 #include <math.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 /* A file of rows of 3 repetitions, in which `number` is each row's time as it is written. */
@@ -73,11 +70,4 @@ static void the_work_grows_as_the_rows_do(void **state)
     check_is_linear("lenient JSON", blocks_of_lenient_json(500), blocks_of_lenient_json(2000));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_work_grows_as_the_rows_do),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(the_work_grows_as_the_rows_do)

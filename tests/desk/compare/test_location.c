@@ -108,14 +108,7 @@ static void of_a_file_of_aggregates_its_median_is_taken(void **state)
     assert_true(isnan(location_of(&run, 1, false, true).variance));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_run_lies_at_its_best_repetition_or_that_quantile_of_more),
-        cmocka_unit_test(its_variance_is_that_of_all_samples_that_could_be_drawn),
-        cmocka_unit_test(one_repetition_tells_no_variance_and_equal_ones_none),
-        cmocka_unit_test(of_a_file_of_aggregates_its_median_is_taken),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(a_run_lies_at_its_best_repetition_or_that_quantile_of_more,
+      its_variance_is_that_of_all_samples_that_could_be_drawn,
+      one_repetition_tells_no_variance_and_equal_ones_none,
+      of_a_file_of_aggregates_its_median_is_taken)

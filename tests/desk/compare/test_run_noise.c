@@ -5,8 +5,6 @@
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 static void assert_near(double value, double expected, double limit)
 {
@@ -412,27 +410,12 @@ static void undecided_says_how_many_runs_would_tell(void **state)
     assert_non_null(strstr(row.reason, "a change of 10% would take "));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(digamma_and_trigamma_are_the_tables),
-        cmocka_unit_test(a_prior_is_found_again),
-        cmocka_unit_test(what_a_row_knows_and_what_all_know_add_up),
-        cmocka_unit_test(what_moves_all_rows_is_told_from_what_moves_one),
-        cmocka_unit_test(degrees_of_freedom_are_those_of_the_larger_part),
-        cmocka_unit_test(a_change_of_all_rows_is_no_noise),
-        cmocka_unit_test(a_drift_over_runs_in_turns_counts_by_its_steps),
-        cmocka_unit_test(each_order_of_turns_is_respected),
-        cmocka_unit_test(shifts_of_runs_in_turns_are_found_again),
-        cmocka_unit_test(rows_that_never_vary_have_no_noise),
-        cmocka_unit_test(few_rows_or_single_runs_teach_nothing),
-        cmocka_unit_test(the_sides_as_a_whole_move_if_most_rows_do),
-        cmocka_unit_test(rows_of_one_run_per_side_tell_the_least_noise),
-        cmocka_unit_test(all_rows_tell_what_one_alone_does_not),
-        cmocka_unit_test(a_row_that_moved_with_all_needs_no_more_than_its_interval),
-        cmocka_unit_test(runs_that_a_change_takes_are_known),
-        cmocka_unit_test(undecided_says_how_many_runs_would_tell),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(digamma_and_trigamma_are_the_tables, a_prior_is_found_again,
+      what_a_row_knows_and_what_all_know_add_up, what_moves_all_rows_is_told_from_what_moves_one,
+      degrees_of_freedom_are_those_of_the_larger_part, a_change_of_all_rows_is_no_noise,
+      a_drift_over_runs_in_turns_counts_by_its_steps, each_order_of_turns_is_respected,
+      shifts_of_runs_in_turns_are_found_again, rows_that_never_vary_have_no_noise,
+      few_rows_or_single_runs_teach_nothing, the_sides_as_a_whole_move_if_most_rows_do,
+      rows_of_one_run_per_side_tell_the_least_noise, all_rows_tell_what_one_alone_does_not,
+      a_row_that_moved_with_all_needs_no_more_than_its_interval, runs_that_a_change_takes_are_known,
+      undecided_says_how_many_runs_would_tell)

@@ -5,8 +5,6 @@
 #include "tests/fixtures/made_trace.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 enum { OPERATORS = 6 };
 
@@ -351,21 +349,8 @@ static void other_batches_are_compared_by_sample(void **state)
     release(&pair);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parts_sum_to_the_nanosecond),
-        cmocka_unit_test(equal_runs_name_nothing),
-        cmocka_unit_test(the_same_trace_twice_changes_nothing),
-        cmocka_unit_test(what_was_planted_is_named),
-        cmocka_unit_test(new_and_gone_parts_are_named),
-        cmocka_unit_test(one_long_step_hides_nothing),
-        cmocka_unit_test(a_common_factor_is_known),
-        cmocka_unit_test(factors_that_differ_are_no_common_one),
-        cmocka_unit_test(a_step_that_is_the_same_has_no_cause),
-        cmocka_unit_test(few_steps_show_no_noise),
-        cmocka_unit_test(other_batches_are_compared_by_sample),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(parts_sum_to_the_nanosecond, equal_runs_name_nothing, the_same_trace_twice_changes_nothing,
+      what_was_planted_is_named, new_and_gone_parts_are_named, one_long_step_hides_nothing,
+      a_common_factor_is_known, factors_that_differ_are_no_common_one,
+      a_step_that_is_the_same_has_no_cause, few_steps_show_no_noise,
+      other_batches_are_compared_by_sample)

@@ -5,8 +5,6 @@
 #include "tests/fixtures/made_catalogue.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 static void settings_that_differ_are_named(void **state)
 {
@@ -129,16 +127,7 @@ static void a_row_finds_the_settings_of_its_variant(void **state)
     cJSON_Delete(root);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(settings_that_differ_are_named),
-        cmocka_unit_test(work_that_is_not_known_has_no_fingerprint),
-        cmocka_unit_test(a_long_difference_is_cut_to_its_room),
-        cmocka_unit_test(without_a_catalogue_a_setting_that_is_not_stated_is_taken_for_equal),
-        cmocka_unit_test(a_row_finds_the_settings_of_its_variant),
-    };
-
-    catalogue_use(&made_catalogue);
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS_WITH(made_catalogue_use, NULL, settings_that_differ_are_named,
+           work_that_is_not_known_has_no_fingerprint, a_long_difference_is_cut_to_its_room,
+           without_a_catalogue_a_setting_that_is_not_stated_is_taken_for_equal,
+           a_row_finds_the_settings_of_its_variant)

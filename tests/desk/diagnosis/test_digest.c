@@ -8,9 +8,6 @@
 #include "tests/fixtures/test_seed.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 static struct found make(char **line)
 {
@@ -159,14 +156,5 @@ static void what_cannot_be_is_refused(void **state)
     found_forget(&found);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_digest_gives_back_what_it_was_made_of),
-        cmocka_unit_test(every_collective_that_is_left_out_is_counted),
-        cmocka_unit_test(damage_is_refused_or_harmless),
-        cmocka_unit_test(what_cannot_be_is_refused),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(a_digest_gives_back_what_it_was_made_of, every_collective_that_is_left_out_is_counted,
+      damage_is_refused_or_harmless, what_cannot_be_is_refused)

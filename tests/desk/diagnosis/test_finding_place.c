@@ -2,9 +2,6 @@
 #include "tests/desk/diagnosis/made/found_findings.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
-#include <stdio.h>
-#include <string.h>
-
 enum { STEPS = 4, STEP_US = 1000 };
 
 static void add_call(const char *name, const char *from, int start_us, int end_us)
@@ -96,13 +93,5 @@ static void copies_on_the_device_name_the_operator_that_makes_them(void **state)
     found_forget(&found);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(findings_name_their_lines),
-        cmocka_unit_test(without_calls_of_python_annotations_are_named_or_nothing),
-        cmocka_unit_test(copies_on_the_device_name_the_operator_that_makes_them),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(findings_name_their_lines, without_calls_of_python_annotations_are_named_or_nothing,
+      copies_on_the_device_name_the_operator_that_makes_them)

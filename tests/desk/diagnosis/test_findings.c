@@ -5,8 +5,6 @@
 #include "tests/fixtures/fields.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 static void the_first_finding_is_the_one_that_costs_most(void **state)
 {
@@ -946,51 +944,27 @@ static void an_empty_trace_is_no_failure(void **state)
     found_forget(&found);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_first_finding_is_the_one_that_costs_most),
-        cmocka_unit_test(a_wait_costs_the_shorter_of_host_and_device),
-        cmocka_unit_test(a_pause_is_five_times_as_long_as_usual),
-        cmocka_unit_test(a_wait_amid_the_step_costs_the_load_that_it_put_off),
-        cmocka_unit_test(time_that_two_fixes_would_save_names_both),
-        cmocka_unit_test(a_wait_covers_as_much_as_it_takes),
-        cmocka_unit_test(idle_time_is_lost_to_one_cause_and_saved_by_each),
-        cmocka_unit_test(a_pause_that_quicker_launches_would_hide_comes_after_them),
-        cmocka_unit_test(few_waits_that_have_most_of_the_time_are_named),
-        cmocka_unit_test(releases_under_a_caching_allocator_are_told_why),
-        cmocka_unit_test(idle_time_is_not_lost_twice),
-        cmocka_unit_test(no_figure_that_is_judged_is_below_zero),
-        cmocka_unit_test(work_that_begins_long_after_its_launch_is_not_launched_late),
-        cmocka_unit_test(copies_that_fill_the_device_are_the_headline),
-        cmocka_unit_test(copies_in_both_directions_at_once_are_one_time),
-        cmocka_unit_test(waits_for_launches_do_not_cost_what_the_loop_does_otherwise),
-        cmocka_unit_test(loading_costs_what_workers_on_the_other_cores_would_save),
-        cmocka_unit_test(lost_time_is_that_of_the_untraced_step),
-        cmocka_unit_test(other_programs_lower_the_confidence),
-        cmocka_unit_test(a_contradiction_is_weighed_against_what_is_claimed),
-        cmocka_unit_test(small_kernels_gain_what_one_pass_would),
-        cmocka_unit_test(products_of_few_rows_gain_by_filling_tiles),
-        cmocka_unit_test(of_uneven_steps_no_gain_is_sure),
-        cmocka_unit_test(without_unequal_work_a_gain_is_a_bound),
-        cmocka_unit_test(empty_sms_cost_their_share_at_most),
-        cmocka_unit_test(a_bounded_cost_comes_after_an_estimated_one),
-        cmocka_unit_test(a_healthy_trace_says_why),
-        cmocka_unit_test(a_guess_is_never_alarming),
-        cmocka_unit_test(what_the_trace_lacks_is_not_guessed),
-        cmocka_unit_test(communication_is_judged_as_a_share_of_backward),
-        cmocka_unit_test(without_steps_nothing_is_said_of_a_step),
-        cmocka_unit_test(the_optimizer_marks_steps_as_well),
-        cmocka_unit_test(a_device_whose_work_is_missing_is_not_called_idle),
-        cmocka_unit_test(the_call_of_a_launch_takes_what_most_of_them_take),
-        cmocka_unit_test(graphs_are_not_to_be_captured_as_graphs),
-        cmocka_unit_test(other_work_of_the_host_is_named),
-        cmocka_unit_test(a_host_that_is_alone_is_judged_by_its_loop),
-        cmocka_unit_test(waits_within_a_save_are_the_saves),
-        cmocka_unit_test(a_wait_costs_the_log_and_the_load_after_it),
-        cmocka_unit_test(on_a_cpu_fused_attention_is_promised_no_time),
-        cmocka_unit_test(an_empty_trace_is_no_failure),
-    };
-
-    return cmocka_run_group_tests_name("findings", tests, NULL, NULL);
-}
+TESTS(the_first_finding_is_the_one_that_costs_most, a_wait_costs_the_shorter_of_host_and_device,
+      a_pause_is_five_times_as_long_as_usual, a_wait_amid_the_step_costs_the_load_that_it_put_off,
+      time_that_two_fixes_would_save_names_both, a_wait_covers_as_much_as_it_takes,
+      idle_time_is_lost_to_one_cause_and_saved_by_each,
+      a_pause_that_quicker_launches_would_hide_comes_after_them,
+      few_waits_that_have_most_of_the_time_are_named,
+      releases_under_a_caching_allocator_are_told_why, idle_time_is_not_lost_twice,
+      no_figure_that_is_judged_is_below_zero,
+      work_that_begins_long_after_its_launch_is_not_launched_late,
+      copies_that_fill_the_device_are_the_headline, copies_in_both_directions_at_once_are_one_time,
+      waits_for_launches_do_not_cost_what_the_loop_does_otherwise,
+      loading_costs_what_workers_on_the_other_cores_would_save,
+      lost_time_is_that_of_the_untraced_step, other_programs_lower_the_confidence,
+      a_contradiction_is_weighed_against_what_is_claimed, small_kernels_gain_what_one_pass_would,
+      products_of_few_rows_gain_by_filling_tiles, of_uneven_steps_no_gain_is_sure,
+      without_unequal_work_a_gain_is_a_bound, empty_sms_cost_their_share_at_most,
+      a_bounded_cost_comes_after_an_estimated_one, a_healthy_trace_says_why,
+      a_guess_is_never_alarming, what_the_trace_lacks_is_not_guessed,
+      communication_is_judged_as_a_share_of_backward, without_steps_nothing_is_said_of_a_step,
+      the_optimizer_marks_steps_as_well, a_device_whose_work_is_missing_is_not_called_idle,
+      the_call_of_a_launch_takes_what_most_of_them_take, graphs_are_not_to_be_captured_as_graphs,
+      other_work_of_the_host_is_named, a_host_that_is_alone_is_judged_by_its_loop,
+      waits_within_a_save_are_the_saves, a_wait_costs_the_log_and_the_load_after_it,
+      on_a_cpu_fused_attention_is_promised_no_time, an_empty_trace_is_no_failure)

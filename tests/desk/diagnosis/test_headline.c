@@ -4,8 +4,6 @@
 #include "tests/fixtures/fields.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 static void the_headline_is_the_first_finding_that_limits_the_run(void **state)
 {
@@ -520,24 +518,12 @@ static void another_profiler_is_told_by_its_processes(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_headline_is_the_first_finding_that_limits_the_run),
-        cmocka_unit_test(a_device_that_sets_the_pace_comes_before_what_gains_little),
-        cmocka_unit_test(a_handful_of_kernels_tells_if_they_fill_the_device),
-        cmocka_unit_test(a_kernel_is_named_without_its_arguments),
-        cmocka_unit_test(loading_costs_what_it_takes_without_the_tracer),
-        cmocka_unit_test(a_host_alone_is_judged_by_its_operators),
-        cmocka_unit_test(a_host_that_had_a_device_is_not_judged_alone),
-        cmocka_unit_test(a_host_that_computes_names_its_longest_operators),
-        cmocka_unit_test(attention_that_took_its_math_path_is_told_why),
-        cmocka_unit_test(messages_of_a_host_alone_are_communication),
-        cmocka_unit_test(activations_in_pieces_are_found_on_a_host_alone),
-        cmocka_unit_test(interruptions_do_not_make_operators_large),
-        cmocka_unit_test(a_device_that_is_not_read_is_all_that_is_said),
-        cmocka_unit_test(another_profiler_is_told_by_its_processes),
-    };
-
-    return cmocka_run_group_tests_name("headline", tests, NULL, NULL);
-}
+TESTS(the_headline_is_the_first_finding_that_limits_the_run,
+      a_device_that_sets_the_pace_comes_before_what_gains_little,
+      a_handful_of_kernels_tells_if_they_fill_the_device, a_kernel_is_named_without_its_arguments,
+      loading_costs_what_it_takes_without_the_tracer, a_host_alone_is_judged_by_its_operators,
+      a_host_that_had_a_device_is_not_judged_alone,
+      a_host_that_computes_names_its_longest_operators,
+      attention_that_took_its_math_path_is_told_why, messages_of_a_host_alone_are_communication,
+      activations_in_pieces_are_found_on_a_host_alone, interruptions_do_not_make_operators_large,
+      a_device_that_is_not_read_is_all_that_is_said, another_profiler_is_told_by_its_processes)

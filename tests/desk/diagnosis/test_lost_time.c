@@ -5,8 +5,6 @@
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #define MATRIX .kernel_name = MATRIX_KERNEL
 #define CPU_DEVICE                                                                                 \
@@ -324,24 +322,13 @@ static void borders_of_epochs_cost_what_is_waited_there(void **state)
     assert_true(fabs(found_lost_us(&loop, "epoch_gap") - alone) <= 0.05 * alone);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_wait_in_a_slow_log_is_the_logs),
-        cmocka_unit_test(a_release_of_memory_costs_what_it_puts_off),
-        cmocka_unit_test(what_a_large_finding_hides_is_named_after_it),
-        cmocka_unit_test(launches_that_last_as_long_as_their_kernels_are_waits),
-        cmocka_unit_test(copies_do_not_hide_that_every_launch_waits),
-        cmocka_unit_test(copies_of_a_host_that_sets_the_pace_save_time_wherever_they_are),
-        cmocka_unit_test(a_copy_that_waits_takes_what_loading_hid),
-        cmocka_unit_test(less_device_work_shortens_a_step_that_waits_for_it),
-        cmocka_unit_test(kernels_of_short_types_gain_nothing_from_shorter_types),
-        cmocka_unit_test(loading_of_a_host_that_captures_saves_what_the_step_would_gain),
-        cmocka_unit_test(late_calls_are_a_guess_only_where_kernels_share_the_cores),
-        cmocka_unit_test(waits_that_come_apart_are_jitter),
-        cmocka_unit_test(batches_that_come_in_groups_are_slow_loading),
-        cmocka_unit_test(borders_of_epochs_cost_what_is_waited_there),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(a_wait_in_a_slow_log_is_the_logs, a_release_of_memory_costs_what_it_puts_off,
+      what_a_large_finding_hides_is_named_after_it,
+      launches_that_last_as_long_as_their_kernels_are_waits,
+      copies_do_not_hide_that_every_launch_waits,
+      copies_of_a_host_that_sets_the_pace_save_time_wherever_they_are,
+      a_copy_that_waits_takes_what_loading_hid, less_device_work_shortens_a_step_that_waits_for_it,
+      kernels_of_short_types_gain_nothing_from_shorter_types,
+      loading_of_a_host_that_captures_saves_what_the_step_would_gain,
+      late_calls_are_a_guess_only_where_kernels_share_the_cores, waits_that_come_apart_are_jitter,
+      batches_that_come_in_groups_are_slow_loading, borders_of_epochs_cost_what_is_waited_there)

@@ -4,8 +4,6 @@
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 /* Two kernels whose first launches take 2 and 3 ms, the one after 7 in its operator. */
 static struct found judge_first_uses(const char *operator, bool launched_before)
@@ -184,14 +182,6 @@ static void compiling_and_loading_modules_happen_once_however_late(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_done_for_the_first_time_adds_up),
-        cmocka_unit_test(a_capture_takes_the_operator_around_it),
-        cmocka_unit_test(captures_that_come_again_are_named_and_no_other_finding_costs_their_time),
-        cmocka_unit_test(compiling_and_loading_modules_happen_once_however_late),
-    };
-
-    return cmocka_run_group_tests_name("findings of what happens once", tests, NULL, NULL);
-}
+TESTS(what_is_done_for_the_first_time_adds_up, a_capture_takes_the_operator_around_it,
+      captures_that_come_again_are_named_and_no_other_finding_costs_their_time,
+      compiling_and_loading_modules_happen_once_however_late)

@@ -384,23 +384,13 @@ static void advice_fits_what_is_sent_and_who_trains(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(work_that_waits_for_what_came_before_the_recording_costs_nothing),
-        cmocka_unit_test(a_wait_that_ends_the_recording_is_no_finding),
-        cmocka_unit_test(no_share_is_beyond_the_whole),
-        cmocka_unit_test(layers_of_one_pass_are_no_steps),
-        cmocka_unit_test(two_steps_that_one_cause_fills_are_enough),
-        cmocka_unit_test(what_the_host_does_beside_the_device_is_said_once),
-        cmocka_unit_test(compilations_that_come_back_are_not_done_once),
-        cmocka_unit_test(time_of_the_profiler_and_of_collections_is_named),
-        cmocka_unit_test(steps_that_get_longer_are_told_from_uneven_ones),
-        cmocka_unit_test(what_is_copied_before_all_kernels_is_copied_once),
-        cmocka_unit_test(launches_that_wait_for_an_allocation_elsewhere_are_told_from_slow_ones),
-        cmocka_unit_test(gradients_are_sent_once_per_update),
-        cmocka_unit_test(advice_fits_what_is_sent_and_who_trains),
-    };
-
-    return cmocka_run_group_tests_name("kinds of public traces", tests, NULL, NULL);
-}
+TESTS(work_that_waits_for_what_came_before_the_recording_costs_nothing,
+      a_wait_that_ends_the_recording_is_no_finding, no_share_is_beyond_the_whole,
+      layers_of_one_pass_are_no_steps, two_steps_that_one_cause_fills_are_enough,
+      what_the_host_does_beside_the_device_is_said_once,
+      compilations_that_come_back_are_not_done_once,
+      time_of_the_profiler_and_of_collections_is_named,
+      steps_that_get_longer_are_told_from_uneven_ones,
+      what_is_copied_before_all_kernels_is_copied_once,
+      launches_that_wait_for_an_allocation_elsewhere_are_told_from_slow_ones,
+      gradients_are_sent_once_per_update, advice_fits_what_is_sent_and_who_trains)

@@ -7,8 +7,6 @@
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 /* Computes for 1000 us and communicates. */
 static struct analysed rank_on_device(const char *about, int communication)
@@ -290,19 +288,8 @@ static void idle_devices_are_named_up_to_eight(void **state)
     made_release(&analysed);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(idle_devices_are_named_up_to_eight),
-        cmocka_unit_test(the_rank_that_others_wait_for_is_named),
-        cmocka_unit_test(ranks_that_are_equally_slow_are_named_together),
-        cmocka_unit_test(what_the_slow_rank_does_is_named),
-        cmocka_unit_test(a_wait_for_the_slow_rank_is_no_exposed_communication),
-        cmocka_unit_test(messages_hide_behind_no_more_than_is_computed),
-        cmocka_unit_test(a_wait_behind_compute_is_no_finding),
-        cmocka_unit_test(a_rank_without_communication_is_not_compared),
-        cmocka_unit_test(findings_of_ranks_are_gathered),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(idle_devices_are_named_up_to_eight, the_rank_that_others_wait_for_is_named,
+      ranks_that_are_equally_slow_are_named_together, what_the_slow_rank_does_is_named,
+      a_wait_for_the_slow_rank_is_no_exposed_communication,
+      messages_hide_behind_no_more_than_is_computed, a_wait_behind_compute_is_no_finding,
+      a_rank_without_communication_is_not_compared, findings_of_ranks_are_gathered)

@@ -9,9 +9,6 @@
 
 #include <cjson/cJSON.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { SKIPPED = 77, EXPECTED_MAX = 1 << 20 };
 

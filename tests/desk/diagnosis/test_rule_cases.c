@@ -5,8 +5,6 @@
 #include "tests/fixtures/cmocka_prelude.h"
 #include "tests/fixtures/fields.h"
 
-#include <string.h>
-
 static void check(const char *id, const struct made_loop *loop, bool wanted)
 {
     struct found found = found_judge(loop);
@@ -485,12 +483,4 @@ static void what_gains_little_follows_what_sets_the_pace(void **state)
     assert_true(follow > 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_rule_fires_and_has_a_near_miss),
-        cmocka_unit_test(what_gains_little_follows_what_sets_the_pace),
-    };
-
-    return cmocka_run_group_tests_name("rule cases", tests, NULL, NULL);
-}
+TESTS(every_rule_fires_and_has_a_near_miss, what_gains_little_follows_what_sets_the_pace)

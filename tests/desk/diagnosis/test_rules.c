@@ -3,7 +3,6 @@
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <ctype.h>
-#include <string.h>
 
 /* Letters, digits and underscores: it is typed after `explain`. */
 static void every_rule_has_an_id_of_its_own(void **state)
@@ -84,14 +83,5 @@ static void copies_and_saving_are_work_of_the_device(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_rule_has_an_id_of_its_own),
-        cmocka_unit_test(no_row_lacks_what_the_others_have),
-        cmocka_unit_test(texts_agree_with_what_a_rule_does),
-        cmocka_unit_test(copies_and_saving_are_work_of_the_device),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(every_rule_has_an_id_of_its_own, no_row_lacks_what_the_others_have,
+      texts_agree_with_what_a_rule_does, copies_and_saving_are_work_of_the_device)

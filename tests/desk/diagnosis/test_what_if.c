@@ -6,7 +6,6 @@
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <math.h>
-#include <string.h>
 
 static struct what_if without(struct found *found, const char *first, const char *second)
 {
@@ -200,18 +199,7 @@ static void without_anything_to_replay_a_sentence_says_so(void **state)
     found_forget(&found);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(either_of_two_fixes_may_be_enough),
-        cmocka_unit_test(two_fixes_gain_what_they_gain_together),
-        cmocka_unit_test(kernels_that_get_shorter_gain_what_the_host_leaves),
-        cmocka_unit_test(causes_that_are_not_named_are_combined),
-        cmocka_unit_test(exclusive_losses_are_what_all_fixes_gain),
-        cmocka_unit_test(the_next_fix_is_named),
-        cmocka_unit_test(on_a_host_alone_loading_takes_its_cost),
-        cmocka_unit_test(without_anything_to_replay_a_sentence_says_so),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(either_of_two_fixes_may_be_enough, two_fixes_gain_what_they_gain_together,
+      kernels_that_get_shorter_gain_what_the_host_leaves, causes_that_are_not_named_are_combined,
+      exclusive_losses_are_what_all_fixes_gain, the_next_fix_is_named,
+      on_a_host_alone_loading_takes_its_cost, without_anything_to_replay_a_sentence_says_so)

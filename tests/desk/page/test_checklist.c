@@ -4,8 +4,6 @@
 #include "tests/desk/diagnosis/made/made_loop.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
-#include <string.h>
-
 /* Its memory is half full. */
 #define MEMORY .allocated_kib = 200000, .peak_kib = 600000
 
@@ -212,20 +210,7 @@ static void a_host_alone_has_answers(void **state)
     found_forget(&found);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_rule_answers_one_question),
-        cmocka_unit_test(questions_name_rules_that_there_are),
-        cmocka_unit_test(a_healthy_loop_answers_yes),
-        cmocka_unit_test(each_problem_answers_its_question),
-        cmocka_unit_test(a_device_that_is_half_idle_is_not_busy),
-        cmocka_unit_test(a_handful_of_work_is_no_answer),
-        cmocka_unit_test(a_guess_is_no_answer),
-        cmocka_unit_test(exposed_loading_is_not_called_ready),
-        cmocka_unit_test(what_the_trace_lacks_is_said),
-        cmocka_unit_test(a_host_alone_has_answers),
-    };
-
-    return cmocka_run_group_tests_name("checklist", tests, NULL, NULL);
-}
+TESTS(every_rule_answers_one_question, questions_name_rules_that_there_are,
+      a_healthy_loop_answers_yes, each_problem_answers_its_question,
+      a_device_that_is_half_idle_is_not_busy, a_handful_of_work_is_no_answer, a_guess_is_no_answer,
+      exposed_loading_is_not_called_ready, what_the_trace_lacks_is_said, a_host_alone_has_answers)

@@ -12,9 +12,6 @@
 
 #include <limits.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -1219,45 +1216,24 @@ static void files_that_are_no_traces_are_skipped_in_their_order(void **state)
     release(&diagnosis, NULL);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_page_says_where_step_and_device_time_went),
-        cmocka_unit_test(tables_have_as_many_rows_as_asked_for_in_that_order),
-        cmocka_unit_test(kinds_of_operators_have_the_rate_of_what_they_state),
-        cmocka_unit_test(shares_sum_to_the_whole),
-        cmocka_unit_test(every_line_fits_whatever_names_hold),
-        cmocka_unit_test(long_names_stay_apart_in_a_terminal_and_whole_in_a_file),
-        cmocka_unit_test(markdown_has_as_many_cells_in_every_row_of_a_table),
-        cmocka_unit_test(a_cut_trace_says_so_and_shows_what_was_read),
-        cmocka_unit_test(a_finding_says_what_it_costs_and_what_its_advice_gains),
-        cmocka_unit_test(every_share_names_its_whole),
-        cmocka_unit_test(other_programs_are_named),
-        cmocka_unit_test(the_longest_gaps_are_on_the_page),
-        cmocka_unit_test(times_before_zero_have_one_sign),
-        cmocka_unit_test(findings_are_numbered_in_their_order),
-        cmocka_unit_test(a_healthy_trace_says_why),
-        cmocka_unit_test(the_timeline_is_drawn_in_the_width_of_the_page),
-        cmocka_unit_test(the_timeline_has_a_letter_for_all_that_the_host_does),
-        cmocka_unit_test(the_checklist_has_the_answers_of_the_findings),
-        cmocka_unit_test(thresholds_are_listed_for_every_rule),
-        cmocka_unit_test(json_has_the_documented_members_and_no_nan),
-        cmocka_unit_test(what_is_left_out_is_stated),
-        cmocka_unit_test(all_formats_name_the_busiest_of_two_devices),
-        cmocka_unit_test(processes_of_one_file_are_ranks),
-        cmocka_unit_test(parts_in_json_sum_to_their_whole),
-        cmocka_unit_test(the_timeline_has_the_times_and_names_of_the_file),
-        cmocka_unit_test(without_steps_their_times_are_null),
-        cmocka_unit_test(ranks_have_one_page_with_one_slow_rank),
-        cmocka_unit_test(many_ranks_fit_on_one_page),
-        cmocka_unit_test(eight_missing_ranks_are_named),
-        cmocka_unit_test(ranks_in_json),
-        cmocka_unit_test(files_that_are_not_the_ranks_of_one_run_stand_alone),
-        cmocka_unit_test(a_trace_without_a_rank_stands_beside_the_ranks),
-        cmocka_unit_test(a_file_that_is_no_trace_is_named),
-        cmocka_unit_test(files_that_are_no_traces_are_skipped_in_their_order),
-    };
-
-    catalogue_use(&made_catalogue);
-    return cmocka_run_group_tests_name("diagnose", tests, NULL, NULL);
-}
+TESTS_WITH(made_catalogue_use, NULL, the_page_says_where_step_and_device_time_went,
+           tables_have_as_many_rows_as_asked_for_in_that_order,
+           kinds_of_operators_have_the_rate_of_what_they_state, shares_sum_to_the_whole,
+           every_line_fits_whatever_names_hold,
+           long_names_stay_apart_in_a_terminal_and_whole_in_a_file,
+           markdown_has_as_many_cells_in_every_row_of_a_table,
+           a_cut_trace_says_so_and_shows_what_was_read,
+           a_finding_says_what_it_costs_and_what_its_advice_gains, every_share_names_its_whole,
+           other_programs_are_named, the_longest_gaps_are_on_the_page,
+           times_before_zero_have_one_sign, findings_are_numbered_in_their_order,
+           a_healthy_trace_says_why, the_timeline_is_drawn_in_the_width_of_the_page,
+           the_timeline_has_a_letter_for_all_that_the_host_does,
+           the_checklist_has_the_answers_of_the_findings, thresholds_are_listed_for_every_rule,
+           json_has_the_documented_members_and_no_nan, what_is_left_out_is_stated,
+           all_formats_name_the_busiest_of_two_devices, processes_of_one_file_are_ranks,
+           parts_in_json_sum_to_their_whole, the_timeline_has_the_times_and_names_of_the_file,
+           without_steps_their_times_are_null, ranks_have_one_page_with_one_slow_rank,
+           many_ranks_fit_on_one_page, eight_missing_ranks_are_named, ranks_in_json,
+           files_that_are_not_the_ranks_of_one_run_stand_alone,
+           a_trace_without_a_rank_stands_beside_the_ranks, a_file_that_is_no_trace_is_named,
+           files_that_are_no_traces_are_skipped_in_their_order)

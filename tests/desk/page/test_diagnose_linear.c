@@ -3,9 +3,6 @@
 #include "tests/fixtures/cmocka_prelude.h"
 #include "tests/fixtures/counting/counted_blocks.h"
 
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 /* An operator that allocates, the launch in it, its kernel, and now and then a wait. Each kernel
@@ -78,11 +75,4 @@ static void the_work_grows_as_the_trace_does(void **state)
     check_is_linear("diagnose", blocks_of_diagnosis(25), blocks_of_diagnosis(100));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_work_grows_as_the_trace_does),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(the_work_grows_as_the_trace_does)

@@ -11,9 +11,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 static atomic_long left;         /* allocations up to the one that fails; below 1: none does */
 static atomic_bool failed;       /* it has */
@@ -346,14 +343,5 @@ static void a_snapshot_that_lacks_memory_leaves_nothing(void **state)
     assert_int_equal(live_count, before);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_lack_is_one_sentence_and_the_other_trace_is_judged),
-        cmocka_unit_test(a_page_that_lacks_memory_says_so),
-        cmocka_unit_test(json_is_whole_or_not_there),
-        cmocka_unit_test(a_snapshot_that_lacks_memory_leaves_nothing),
-    };
-
-    return cmocka_run_group_tests_name("out of memory", tests, NULL, NULL);
-}
+TESTS(a_lack_is_one_sentence_and_the_other_trace_is_judged, a_page_that_lacks_memory_says_so,
+      json_is_whole_or_not_there, a_snapshot_that_lacks_memory_leaves_nothing)

@@ -7,8 +7,6 @@
 #include "tests/fixtures/trace_folder.h"
 
 #include <limits.h>
-#include <stdio.h>
-#include <string.h>
 
 enum { ROUNDS = 3000, BYTES_MOST = 1 << 16, PAGE = 512, CHANGES_MOST = 8 };
 

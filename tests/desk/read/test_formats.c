@@ -2,8 +2,6 @@
 #include "harness/desk/read/reader.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
-#include <string.h>
-
 static bool begins_as_a_database(const char *bytes, size_t count)
 {
     return count >= 4 && memcmp(bytes, "BASE", 4) == 0;
@@ -86,14 +84,5 @@ static void text_that_begins_as_json_is_recognised(void **state)
             fail_msg("%s", cases[i].text);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_first_bytes_tell_the_format_then_the_ending),
-        cmocka_unit_test(every_ending_of_every_format_counts),
-        cmocka_unit_test(each_format_is_found_by_its_endings),
-        cmocka_unit_test(text_that_begins_as_json_is_recognised),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(the_first_bytes_tell_the_format_then_the_ending, every_ending_of_every_format_counts,
+      each_format_is_found_by_its_endings, text_that_begins_as_json_is_recognised)

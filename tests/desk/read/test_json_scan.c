@@ -3,9 +3,6 @@
 #include "harness/desk/read/kineto/json_scan.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
-#include <stdio.h>
-#include <string.h>
-
 /* The text with the zeros that have to follow it; lives until the next call. */
 static const char *padded(const char *text)
 {
@@ -124,15 +121,6 @@ static void escapes_become_utf8(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_end_where_they_do),
-        cmocka_unit_test(what_is_no_json_is_refused),
-        cmocka_unit_test(strings_of_any_length_end_at_their_quote),
-        cmocka_unit_test(brackets_nest_as_deep_as_allowed),
-        cmocka_unit_test(escapes_become_utf8),
-    };
-
-    return cmocka_run_group_tests_name("json_scan", tests, NULL, NULL);
-}
+TESTS(values_end_where_they_do, what_is_no_json_is_refused,
+      strings_of_any_length_end_at_their_quote, brackets_nest_as_deep_as_allowed,
+      escapes_become_utf8)

@@ -3,9 +3,6 @@
 #include "harness/desk/read/nsys/nsys_names.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
-#include <stdio.h>
-#include <string.h>
-
 static void calls_lose_the_version_that_nsys_appends(void **state)
 {
     static const char *const cases[][2] = {
@@ -140,15 +137,6 @@ static void operators_are_taken_apart(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(calls_lose_the_version_that_nsys_appends),
-        cmocka_unit_test(kernels_are_spelt_as_by_cupti),
-        cmocka_unit_test(copies_are_named_by_kind_and_memory),
-        cmocka_unit_test(ranges_named_like_steps_are_told_from_others),
-        cmocka_unit_test(operators_are_taken_apart),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(calls_lose_the_version_that_nsys_appends, kernels_are_spelt_as_by_cupti,
+      copies_are_named_by_kind_and_memory, ranges_named_like_steps_are_told_from_others,
+      operators_are_taken_apart)

@@ -6,10 +6,6 @@
 
 #include <math.h>
 #include <sched.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -1032,41 +1028,21 @@ static int remove_path(void **state)
     return close(memory_file);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_occupancy_that_cannot_be_is_unknown),
-        cmocka_unit_test(a_trace_is_read_whole),
-        cmocka_unit_test(gzip_is_told_by_its_bytes_and_members_follow_each_other),
-        cmocka_unit_test(forms_that_profilers_write),
-        cmocka_unit_test(external_ids_join_work_where_there_are_no_correlations),
-        cmocka_unit_test(beginnings_and_ends_become_intervals),
-        cmocka_unit_test(device_work_told_in_halves_lies_on_its_stream),
-        cmocka_unit_test(arguments_that_are_no_numbers_are_lost_and_no_more),
-        cmocka_unit_test(an_instant_has_no_duration),
-        cmocka_unit_test(the_autograd_profiler_tells_operators_by_their_process),
-        cmocka_unit_test(memory_and_steps_keep_their_numbers),
-        cmocka_unit_test(kernels_keep_the_messages_that_they_send),
-        cmocka_unit_test(operators_keep_the_work_that_they_state),
-        cmocka_unit_test(operators_keep_dimensions_and_sequence_numbers),
-        cmocka_unit_test(python_calls_are_rows_of_their_own),
-        cmocka_unit_test(stacks_of_operators_stand_in_for_calls),
-        cmocka_unit_test(times_are_exact_to_the_nanosecond),
-        cmocka_unit_test(whole_numbers_are_exact),
-        cmocka_unit_test(a_bad_event_costs_itself_only),
-        cmocka_unit_test(odd_but_valid_events_are_kept),
-        cmocka_unit_test(an_event_of_another_day_is_left_out),
-        cmocka_unit_test(nesting_and_length_of_an_event_are_bounded),
-        cmocka_unit_test(events_beyond_the_limit_make_the_trace_partial),
-        cmocka_unit_test(a_trace_cut_at_any_byte_gives_what_was_whole),
-        cmocka_unit_test(gzip_cut_or_damaged_anywhere_is_partial_or_refused),
-        cmocka_unit_test(any_byte_changed_is_survived),
-        cmocka_unit_test(what_is_no_trace_is_refused_in_one_line),
-        cmocka_unit_test(a_trace_without_events_is_a_trace),
-        cmocka_unit_test(a_missing_file_and_a_folder_are_named),
-        cmocka_unit_test(events_across_windows_are_whole),
-        cmocka_unit_test(two_threads_read_what_one_does),
-    };
-
-    return cmocka_run_group_tests_name("reader", tests, make_path, remove_path);
-}
+TESTS_WITH(make_path, remove_path, an_occupancy_that_cannot_be_is_unknown, a_trace_is_read_whole,
+           gzip_is_told_by_its_bytes_and_members_follow_each_other, forms_that_profilers_write,
+           external_ids_join_work_where_there_are_no_correlations,
+           beginnings_and_ends_become_intervals, device_work_told_in_halves_lies_on_its_stream,
+           arguments_that_are_no_numbers_are_lost_and_no_more, an_instant_has_no_duration,
+           the_autograd_profiler_tells_operators_by_their_process,
+           memory_and_steps_keep_their_numbers, kernels_keep_the_messages_that_they_send,
+           operators_keep_the_work_that_they_state, operators_keep_dimensions_and_sequence_numbers,
+           python_calls_are_rows_of_their_own, stacks_of_operators_stand_in_for_calls,
+           times_are_exact_to_the_nanosecond, whole_numbers_are_exact,
+           a_bad_event_costs_itself_only, odd_but_valid_events_are_kept,
+           an_event_of_another_day_is_left_out, nesting_and_length_of_an_event_are_bounded,
+           events_beyond_the_limit_make_the_trace_partial,
+           a_trace_cut_at_any_byte_gives_what_was_whole,
+           gzip_cut_or_damaged_anywhere_is_partial_or_refused, any_byte_changed_is_survived,
+           what_is_no_trace_is_refused_in_one_line, a_trace_without_events_is_a_trace,
+           a_missing_file_and_a_folder_are_named, events_across_windows_are_whole,
+           two_threads_read_what_one_does)

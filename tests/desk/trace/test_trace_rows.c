@@ -3,7 +3,6 @@
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <math.h>
-#include <string.h>
 
 #define DAY_NS (INT64_C(86400) * 1000000000)
 
@@ -188,21 +187,10 @@ static void metadata_is_copied_and_the_last_of_a_key_counts(void **state)
     assert_int_equal(rows.file->metadata_count, 2);
 }
 
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_rows, release_rows)
-    const struct CMUnitTest tests[] = {
-        TEST(an_empty_trace_knows_nothing),
-        TEST(names_and_tracks_have_one_number_each),
-        TEST(details_are_rows_of_the_kind),
-        TEST(a_trace_without_room_is_partial),
-        TEST(the_first_reason_for_an_early_end_is_kept),
-        TEST(broken_events_are_counted_and_the_first_in_the_file_is_said),
-        TEST(events_of_another_day_are_left_out),
-        TEST(external_ids_join_only_if_there_is_no_correlation),
-        TEST(frames_are_sorted_and_calls_replace_stacks),
-        TEST(metadata_is_copied_and_the_last_of_a_key_counts),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS_EACH(open_rows, release_rows, an_empty_trace_knows_nothing,
+           names_and_tracks_have_one_number_each, details_are_rows_of_the_kind,
+           a_trace_without_room_is_partial, the_first_reason_for_an_early_end_is_kept,
+           broken_events_are_counted_and_the_first_in_the_file_is_said,
+           events_of_another_day_are_left_out, external_ids_join_only_if_there_is_no_correlation,
+           frames_are_sorted_and_calls_replace_stacks,
+           metadata_is_copied_and_the_last_of_a_key_counts)

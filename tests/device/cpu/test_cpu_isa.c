@@ -4,8 +4,6 @@
 #include "tests/fixtures/cmocka_prelude.h"
 #include "tests/fixtures/lab/cpu_flag.h"
 
-#include <string.h>
-
 const uint32_t isa_built = CLAIMED;
 
 static void what_the_cpu_lacks_is_named(void **state)
@@ -27,11 +25,4 @@ static void the_most_telling_feature_names_the_build(void **state)
     assert_string_equal(isa_name(), isa_built == 0 ? "baseline" : "avx512fp16");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_the_cpu_lacks_is_named),
-        cmocka_unit_test(the_most_telling_feature_names_the_build),
-    };
-    return cmocka_run_group_tests_name("instruction sets", tests, NULL, NULL);
-}
+TESTS(what_the_cpu_lacks_is_named, the_most_telling_feature_names_the_build)

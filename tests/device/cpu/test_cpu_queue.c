@@ -6,7 +6,6 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <string.h>
 
 enum { MANY = 20000, WAITERS = 4, THROWS = 5000 };
 
@@ -256,16 +255,7 @@ static void a_player_is_woken_though_others_wait_for_more(void **state)
     assert_int_equal(cpu_progress_value(&there), THROWS);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(items_run_once_and_in_order_on_one_other_thread),
-        cmocka_unit_test(a_worker_that_sleeps_is_woken_each_time),
-        cmocka_unit_test(closing_runs_what_is_queued),
-        cmocka_unit_test(a_claim_tells_that_it_waits_for_room),
-        cmocka_unit_test(several_threads_may_wait_for_different_tickets),
-        cmocka_unit_test(progress_wakes_whoever_waits_for_it),
-        cmocka_unit_test(a_player_is_woken_though_others_wait_for_more),
-    };
-    return cmocka_run_group_tests_name("queue of the CPU device", tests, NULL, NULL);
-}
+TESTS(items_run_once_and_in_order_on_one_other_thread, a_worker_that_sleeps_is_woken_each_time,
+      closing_runs_what_is_queued, a_claim_tells_that_it_waits_for_room,
+      several_threads_may_wait_for_different_tickets, progress_wakes_whoever_waits_for_it,
+      a_player_is_woken_though_others_wait_for_more)

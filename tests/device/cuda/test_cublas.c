@@ -8,10 +8,6 @@
 #include "harness/device/cuda/libraries/cublas.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 static void assert_says(const char *part)
 {
     if (strstr(status_last()->text, part) == NULL)

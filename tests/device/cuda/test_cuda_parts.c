@@ -10,8 +10,6 @@
 #include "tests/fixtures/test_seed.h"
 
 #include <cuda_runtime_api.h>
-#include <stdlib.h>
-#include <string.h>
 
 static void assert_says(const char *part)
 {
@@ -330,19 +328,9 @@ static void swapped_operands_give_the_row_major_product(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(errors_have_the_status_they_deserve),
-        cmocka_unit_test(every_error_of_the_toolkit_fails_and_fits_in_the_sentence),
-        cmocka_unit_test(errors_that_end_the_context_say_so),
-        cmocka_unit_test(an_injected_failure_is_called_one),
-        cmocka_unit_test(what_is_missing_is_said),
-        cmocka_unit_test(a_gpu_that_will_do_is_taken),
-        cmocka_unit_test(grids_have_a_thread_for_every_pack_and_a_warp_for_every_row),
-        cmocka_unit_test(no_element_is_without_a_thread_and_no_block_without_work),
-        cmocka_unit_test(what_does_not_fit_in_a_grid_can_be_told),
-        cmocka_unit_test(swapped_operands_give_the_row_major_product),
-    };
-    return cmocka_run_group_tests_name("parts of the CUDA device", tests, NULL, NULL);
-}
+TESTS(errors_have_the_status_they_deserve,
+      every_error_of_the_toolkit_fails_and_fits_in_the_sentence, errors_that_end_the_context_say_so,
+      an_injected_failure_is_called_one, what_is_missing_is_said, a_gpu_that_will_do_is_taken,
+      grids_have_a_thread_for_every_pack_and_a_warp_for_every_row,
+      no_element_is_without_a_thread_and_no_block_without_work,
+      what_does_not_fit_in_a_grid_can_be_told, swapped_operands_give_the_row_major_product)

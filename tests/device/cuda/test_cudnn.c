@@ -4,10 +4,6 @@
 #include "harness/device/cuda/attention/attention_graph.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 static const struct cudnn *cudnn;
 
 /* Over fake_cudnn.c. */

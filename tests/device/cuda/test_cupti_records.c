@@ -3,10 +3,6 @@
 #include "harness/device/cuda/cupti/cupti_records.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum { LAUNCH = 211, SYNC = 165, DRIVER_LAUNCH = 307, GETTER = 17 };
 
 static struct cupti_calls calls;
@@ -526,23 +522,13 @@ static void calls_are_known_by_their_names_whatever_the_version(void **state)
     assert_string_equal(cupti_driver_call("cuMemsetD8Async_ptsz"), "cuMemsetD8Async");
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_records, close_records)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(a_kernel_keeps_its_times_size_and_place),
-        TEST(a_kernel_says_how_much_of_an_sm_it_can_fill),
-        TEST(names_are_demangled_where_they_are_mangled_and_kept_once),
-        TEST(what_has_no_time_or_ends_before_it_starts_is_broken),
-        TEST(huge_and_negative_numbers_are_bounded),
-        TEST(copies_and_memsets_say_direction_and_memory),
-        TEST(a_call_is_shown_once_and_the_runtimes_before_the_drivers),
-        TEST(nccls_kernels_have_the_message_of_their_call),
-        TEST(waits_and_memory_have_the_thread_of_their_call),
-        TEST(overhead_is_named_and_what_it_refers_to_is_freed),
-        TEST(unknown_kinds_are_passed_over),
-        TEST(calls_are_known_by_their_names_whatever_the_version),
-    };
-    return cmocka_run_group_tests_name("records of CUPTI", tests, NULL, NULL);
-}
+TESTS_EACH(open_records, close_records, a_kernel_keeps_its_times_size_and_place,
+           a_kernel_says_how_much_of_an_sm_it_can_fill,
+           names_are_demangled_where_they_are_mangled_and_kept_once,
+           what_has_no_time_or_ends_before_it_starts_is_broken,
+           huge_and_negative_numbers_are_bounded, copies_and_memsets_say_direction_and_memory,
+           a_call_is_shown_once_and_the_runtimes_before_the_drivers,
+           nccls_kernels_have_the_message_of_their_call,
+           waits_and_memory_have_the_thread_of_their_call,
+           overhead_is_named_and_what_it_refers_to_is_freed, unknown_kinds_are_passed_over,
+           calls_are_known_by_their_names_whatever_the_version)

@@ -8,9 +8,6 @@
 #include "tests/fixtures/made_machine.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 static const char address[] = "00000000:65:00.0";
 

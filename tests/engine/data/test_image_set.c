@@ -4,7 +4,6 @@
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <stdatomic.h>
-#include <string.h>
 
 enum { IMAGES = 500 };
 
@@ -73,11 +72,5 @@ static void the_first_error_ends_the_work_and_comes_back(void **state)
     assert_int_equal(made.closed, made.opened);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_image_is_written_once_by_as_many_threads_as_cores),
-        cmocka_unit_test(the_first_error_ends_the_work_and_comes_back),
-    };
-    return cmocka_run_group_tests_name("image_set", tests, NULL, NULL);
-}
+TESTS(each_image_is_written_once_by_as_many_threads_as_cores,
+      the_first_error_ends_the_work_and_comes_back)

@@ -4,8 +4,6 @@
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <turbojpeg.h>
 
 enum { MOST_BYTES = 1 << 20 };
@@ -289,17 +287,8 @@ static void a_stream_of_images_of_many_sizes_is_encoded_and_decoded(void **state
     free(rgb);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(areas_are_averaged_exactly),
-        cmocka_unit_test(any_pair_of_sizes_agrees_with_a_naive_mean),
-        cmocka_unit_test(the_middle_square_of_a_known_image_comes_back),
-        cmocka_unit_test(a_decoder_that_shrinks_differs_a_little),
-        cmocka_unit_test(grayscale_and_cmyk_become_rgb),
-        cmocka_unit_test(what_is_no_whole_jpeg_is_refused_by_name),
-        cmocka_unit_test(flipped_bytes_never_crash_the_decoder),
-        cmocka_unit_test(a_stream_of_images_of_many_sizes_is_encoded_and_decoded),
-    };
-    return cmocka_run_group_tests_name("jpeg", tests, NULL, NULL);
-}
+TESTS(areas_are_averaged_exactly, any_pair_of_sizes_agrees_with_a_naive_mean,
+      the_middle_square_of_a_known_image_comes_back, a_decoder_that_shrinks_differs_a_little,
+      grayscale_and_cmyk_become_rgb, what_is_no_whole_jpeg_is_refused_by_name,
+      flipped_bytes_never_crash_the_decoder,
+      a_stream_of_images_of_many_sizes_is_encoded_and_decoded)

@@ -7,8 +7,6 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -234,20 +232,10 @@ static void old_sets_make_room_for_new_ones(void **state)
     assert_int_not_equal(access(second, F_OK), 0);
 }
 
-#define WITH_FOLDER(test)                                                                          \
-    cmocka_unit_test_setup_teardown(test, test_folder_setup, test_folder_teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        WITH_FOLDER(all_images_come_back_at_the_size_asked_for_with_their_classes),
-        WITH_FOLDER(files_are_decoded_once_for_all_sizes),
-        WITH_FOLDER(a_folder_that_has_changed_is_another_set),
-        WITH_FOLDER(a_set_that_is_there_is_not_made_again),
-        WITH_FOLDER(damaged_files_are_left_out_and_counted_and_one_is_named),
-        WITH_FOLDER(a_class_of_which_nothing_can_be_decoded_is_named),
-        WITH_FOLDER(of_a_large_folder_images_are_taken_evenly),
-        WITH_FOLDER(old_sets_make_room_for_new_ones),
-    };
-    return cmocka_run_group_tests_name("own_images", tests, NULL, NULL);
-}
+TESTS_EACH(test_folder_setup, test_folder_teardown,
+           all_images_come_back_at_the_size_asked_for_with_their_classes,
+           files_are_decoded_once_for_all_sizes, a_folder_that_has_changed_is_another_set,
+           a_set_that_is_there_is_not_made_again,
+           damaged_files_are_left_out_and_counted_and_one_is_named,
+           a_class_of_which_nothing_can_be_decoded_is_named,
+           of_a_large_folder_images_are_taken_evenly, old_sets_make_room_for_new_ones)

@@ -6,8 +6,6 @@
 
 #include <math.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
 
 enum { RANKS_MOST = 8, MICRO_BATCHES_MOST = 24 };
 
@@ -114,14 +112,5 @@ static void two_ranks_take_turns(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ranks_are_idle_for_as_many_slots_as_the_formula_says),
-        cmocka_unit_test(every_pass_comes_once_and_in_order),
-        cmocka_unit_test(what_a_pass_needs_has_come_and_what_it_makes_goes),
-        cmocka_unit_test(two_ranks_take_turns),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(ranks_are_idle_for_as_many_slots_as_the_formula_says, every_pass_comes_once_and_in_order,
+      what_a_pass_needs_has_come_and_what_it_makes_goes, two_ranks_take_turns)

@@ -5,7 +5,6 @@
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 enum { STEPS = 4000 };
 
@@ -67,14 +66,5 @@ static void too_few_steps_and_no_comparison_are_not_measured(void **state)
     assert_true(self_comparison_false_calls(SELF_COMPARISON_ONE, step_ns, 2) == 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(noise_is_called_by_one_sample_and_not_by_pairs),
-        cmocka_unit_test(a_drift_is_no_difference_to_pairs),
-        cmocka_unit_test(pairs_call_what_is_there),
-        cmocka_unit_test(too_few_steps_and_no_comparison_are_not_measured),
-    };
-
-    return cmocka_run_group_tests_name("self_comparison", tests, NULL, NULL);
-}
+TESTS(noise_is_called_by_one_sample_and_not_by_pairs, a_drift_is_no_difference_to_pairs,
+      pairs_call_what_is_there, too_few_steps_and_no_comparison_are_not_measured)

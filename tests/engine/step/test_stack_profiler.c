@@ -43,13 +43,5 @@ static void a_profiler_changes_no_bit_of_the_training(void **state)
     assert_memory_equal(profiled, plain, sizeof plain);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_pass_that_is_launched_has_a_row_with_its_stack),
-        cmocka_unit_test(a_graph_that_is_captured_launches_no_pass),
-        cmocka_unit_test(a_profiler_changes_no_bit_of_the_training),
-    };
-
-    return cmocka_run_group_tests_name("stack_profiler", tests, open_device, close_device);
-}
+TESTS_WITH(open_device, close_device, every_pass_that_is_launched_has_a_row_with_its_stack,
+           a_graph_that_is_captured_launches_no_pass, a_profiler_changes_no_bit_of_the_training)

@@ -312,17 +312,7 @@ static int find_device(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_device_that_is_well_computes_the_same_each_time),
-        cmocka_unit_test(a_wrong_bit_is_found_in_each_precision),
-        cmocka_unit_test(an_error_of_the_device_ends_its_precision),
-        cmocka_unit_test(a_soak_that_is_stopped_has_its_rows),
-        cmocka_unit_test(the_last_tenth_is_compared_with_the_first),
-        cmocka_unit_test(readings_are_of_the_load),
-        cmocka_unit_test(readings_that_are_missing_have_one_reason),
-    };
-
-    return cmocka_run_group_tests_name("soak", tests, find_device, NULL);
-}
+TESTS_WITH(find_device, NULL, a_device_that_is_well_computes_the_same_each_time,
+           a_wrong_bit_is_found_in_each_precision, an_error_of_the_device_ends_its_precision,
+           a_soak_that_is_stopped_has_its_rows, the_last_tenth_is_compared_with_the_first,
+           readings_are_of_the_load, readings_that_are_missing_have_one_reason)

@@ -8,9 +8,6 @@
 #include "tests/fleet/job/made_job.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 static struct job_racks racks;

@@ -5,8 +5,6 @@
 #include "tests/fixtures/counting/counted_blocks.h"
 #include "tests/fleet/job/made_job.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 struct judging {
@@ -119,12 +117,4 @@ static void the_work_of_diagnose_grows_as_the_ranks_do(void **state)
     check_is_linear("diagnose", blocks_of_diagnosis(MOST / 4), blocks_of_diagnosis(MOST));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_work_of_job_grows_as_the_ranks_do),
-        cmocka_unit_test(the_work_of_diagnose_grows_as_the_ranks_do),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(the_work_of_job_grows_as_the_ranks_do, the_work_of_diagnose_grows_as_the_ranks_do)

@@ -338,16 +338,10 @@ static void softmax_backward_reference_is_the_slope_of_forward(void **state)
            1e-7);
 }
 
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(split_heads_forward_adds_the_bias_and_reorders),
-    cmocka_unit_test(split_heads_backward_puts_everything_back),
-    cmocka_unit_test(merge_heads_goes_there_and_back),
-    cmocka_unit_test(heads_references_backward_undo_forward),
-    cmocka_unit_test(softmax_forward_follows_its_reference),
-    cmocka_unit_test(softmax_forward_survives_large_scores),
-    cmocka_unit_test(softmax_of_equal_scores_is_one_over_their_number),
-    cmocka_unit_test(softmax_backward_follows_its_reference),
-    cmocka_unit_test(softmax_backward_reference_is_the_slope_of_forward),
-};
-
-const struct kernel_family attention_family = { "attention", tests, ARRAY_SIZE(tests) };
+KERNEL_FAMILY(attention, split_heads_forward_adds_the_bias_and_reorders,
+              split_heads_backward_puts_everything_back, merge_heads_goes_there_and_back,
+              heads_references_backward_undo_forward, softmax_forward_follows_its_reference,
+              softmax_forward_survives_large_scores,
+              softmax_of_equal_scores_is_one_over_their_number,
+              softmax_backward_follows_its_reference,
+              softmax_backward_reference_is_the_slope_of_forward)

@@ -127,11 +127,6 @@ static void bias_backward_reference_is_the_slope_of_bias_add(void **state)
            1e-7);
 }
 
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(bias_add_follows_its_reference),
-    cmocka_unit_test(bias_backward_and_columns_finish_follow_their_references),
-    cmocka_unit_test(many_parts_are_added_up),
-    cmocka_unit_test(bias_backward_reference_is_the_slope_of_bias_add),
-};
-
-const struct kernel_family bias_family = { "bias", tests, ARRAY_SIZE(tests) };
+KERNEL_FAMILY(bias, bias_add_follows_its_reference,
+              bias_backward_and_columns_finish_follow_their_references, many_parts_are_added_up,
+              bias_backward_reference_is_the_slope_of_bias_add)

@@ -61,9 +61,4 @@ static void checksum_changes_with_any_bit(void **state)
     }
 }
 
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(checksum_adds_up_the_words_that_count),
-    cmocka_unit_test(checksum_changes_with_any_bit),
-};
-
-const struct kernel_family checksum_family = { "checksum", tests, ARRAY_SIZE(tests) };
+KERNEL_FAMILY(checksum, checksum_adds_up_the_words_that_count, checksum_changes_with_any_bit)

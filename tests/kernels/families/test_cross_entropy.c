@@ -329,16 +329,12 @@ static void count_right_adds_one_where_the_first_largest_logit_is_the_labels(voi
     }
 }
 
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(cross_entropy_backward_takes_the_rows_that_are_listed),
-    cmocka_unit_test(hard_rows_are_those_with_at_least_the_mean),
-    cmocka_unit_test(count_right_adds_one_where_the_first_largest_logit_is_the_labels),
-    cmocka_unit_test(cross_entropy_forward_follows_its_reference),
-    cmocka_unit_test(cross_entropy_forward_survives_large_logits),
-    cmocka_unit_test(cross_entropy_of_equal_logits_is_the_logarithm_of_their_number),
-    cmocka_unit_test(cross_entropy_backward_follows_its_reference),
-    cmocka_unit_test(cross_entropy_backward_reference_is_the_slope_of_the_mean_loss),
-    cmocka_unit_test(loss_mean_writes_its_slot_of_the_ring_alone),
-};
-
-const struct kernel_family cross_entropy_family = { "cross-entropy", tests, ARRAY_SIZE(tests) };
+KERNEL_FAMILY(cross_entropy, cross_entropy_backward_takes_the_rows_that_are_listed,
+              hard_rows_are_those_with_at_least_the_mean,
+              count_right_adds_one_where_the_first_largest_logit_is_the_labels,
+              cross_entropy_forward_follows_its_reference,
+              cross_entropy_forward_survives_large_logits,
+              cross_entropy_of_equal_logits_is_the_logarithm_of_their_number,
+              cross_entropy_backward_follows_its_reference,
+              cross_entropy_backward_reference_is_the_slope_of_the_mean_loss,
+              loss_mean_writes_its_slot_of_the_ring_alone)

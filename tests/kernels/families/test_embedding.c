@@ -216,13 +216,8 @@ static void embedding_backward_references_are_the_slopes_of_forward(void **state
            1e-7);
 }
 
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(token_embedding_forward_follows_its_reference),
-    cmocka_unit_test(token_embedding_backward_adds_up_repeated_ids),
-    cmocka_unit_test(patch_embedding_forward_follows_its_reference),
-    cmocka_unit_test(patch_embedding_backward_leaves_out_token_0),
-    cmocka_unit_test(positions_backward_sums_over_samples),
-    cmocka_unit_test(embedding_backward_references_are_the_slopes_of_forward),
-};
-
-const struct kernel_family embedding_family = { "embedding", tests, ARRAY_SIZE(tests) };
+KERNEL_FAMILY(embedding, token_embedding_forward_follows_its_reference,
+              token_embedding_backward_adds_up_repeated_ids,
+              patch_embedding_forward_follows_its_reference,
+              patch_embedding_backward_leaves_out_token_0, positions_backward_sums_over_samples,
+              embedding_backward_references_are_the_slopes_of_forward)

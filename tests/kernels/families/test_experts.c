@@ -368,15 +368,8 @@ static void the_bias_rises_for_experts_with_few_tokens(void **state)
     }
 }
 
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_token_goes_where_gate_and_bias_are_largest),
-    cmocka_unit_test(among_equal_experts_the_first_takes_the_token),
-    cmocka_unit_test(the_gate_has_its_gradient),
-    cmocka_unit_test(the_reference_is_the_slope_of_the_gates),
-    cmocka_unit_test(tokens_are_sorted_by_expert_and_counted),
-    cmocka_unit_test(what_comes_back_is_weighted),
-    cmocka_unit_test(weights_and_tokens_have_their_gradients),
-    cmocka_unit_test(the_bias_rises_for_experts_with_few_tokens),
-};
-
-const struct kernel_family experts_family = { "experts", tests, ARRAY_SIZE(tests) };
+KERNEL_FAMILY(experts, a_token_goes_where_gate_and_bias_are_largest,
+              among_equal_experts_the_first_takes_the_token, the_gate_has_its_gradient,
+              the_reference_is_the_slope_of_the_gates, tokens_are_sorted_by_expert_and_counted,
+              what_comes_back_is_weighted, weights_and_tokens_have_their_gradients,
+              the_bias_rises_for_experts_with_few_tokens)

@@ -145,13 +145,6 @@ static void the_workbench_rounds_to_nearest_even(void **state)
     }
 }
 
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(fill_writes_the_rounded_value_everywhere),
-    cmocka_unit_test(cast_from_float_rounds_to_nearest),
-    cmocka_unit_test(cast_from_float_knows_ties_infinity_and_nan),
-    cmocka_unit_test(cast_to_float_is_exact),
-    cmocka_unit_test(triad_adds_a_scaled_tensor),
-    cmocka_unit_test(the_workbench_rounds_to_nearest_even),
-};
-
-const struct kernel_family fill_family = { "fill", tests, ARRAY_SIZE(tests) };
+KERNEL_FAMILY(fill, fill_writes_the_rounded_value_everywhere, cast_from_float_rounds_to_nearest,
+              cast_from_float_knows_ties_infinity_and_nan, cast_to_float_is_exact,
+              triad_adds_a_scaled_tensor, the_workbench_rounds_to_nearest_even)

@@ -144,11 +144,5 @@ static void gelu_backward_reference_is_the_slope_of_forward(void **state)
            reference_slope_error(a.x->values, dx, count, gelu_loss, &slope, &bench->random), 1e-7);
 }
 
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(gelu_forward_follows_its_reference),
-    cmocka_unit_test(gelu_backward_follows_its_reference),
-    cmocka_unit_test(gelu_known_answers),
-    cmocka_unit_test(gelu_backward_reference_is_the_slope_of_forward),
-};
-
-const struct kernel_family gelu_family = { "GELU", tests, ARRAY_SIZE(tests) };
+KERNEL_FAMILY(gelu, gelu_forward_follows_its_reference, gelu_backward_follows_its_reference,
+              gelu_known_answers, gelu_backward_reference_is_the_slope_of_forward)

@@ -82,9 +82,4 @@ static void image_patches_known_answers(void **state)
     workbench_settle(bench);
 }
 
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(image_patches_follow_their_reference),
-    cmocka_unit_test(image_patches_known_answers),
-};
-
-const struct kernel_family image_family = { "image", tests, ARRAY_SIZE(tests) };
+KERNEL_FAMILY(image, image_patches_follow_their_reference, image_patches_known_answers)

@@ -277,15 +277,10 @@ static void layernorm_backward_references_are_the_slopes_of_forward(void **state
            1e-7);
 }
 
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(layernorm_forward_follows_its_reference),
-    cmocka_unit_test(layernorm_forward_survives_a_large_mean),
-    cmocka_unit_test(layernorm_of_equal_elements_is_the_bias),
-    cmocka_unit_test(layernorm_backward_follows_its_reference),
-    cmocka_unit_test(layernorm_backward_weight_follows_its_reference),
-    cmocka_unit_test(residual_layernorm_forward_follows_its_reference),
-    cmocka_unit_test(residual_layernorm_backward_follows_its_reference),
-    cmocka_unit_test(layernorm_backward_references_are_the_slopes_of_forward),
-};
-
-const struct kernel_family layernorm_family = { "layernorm", tests, ARRAY_SIZE(tests) };
+KERNEL_FAMILY(layernorm, layernorm_forward_follows_its_reference,
+              layernorm_forward_survives_a_large_mean, layernorm_of_equal_elements_is_the_bias,
+              layernorm_backward_follows_its_reference,
+              layernorm_backward_weight_follows_its_reference,
+              residual_layernorm_forward_follows_its_reference,
+              residual_layernorm_backward_follows_its_reference,
+              layernorm_backward_references_are_the_slopes_of_forward)

@@ -514,14 +514,10 @@ static void the_loss_scale_follows_what_overflows(void **state)
     }
 }
 
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(the_loss_scale_follows_what_overflows),
-    cmocka_unit_test(step_advance_counts_warms_up_and_corrects),
-    cmocka_unit_test(square_sum_takes_what_count_leaves_of_the_last_row),
-    cmocka_unit_test(gradient_norm_finish_follows_its_reference),
-    cmocka_unit_test(the_first_update_moves_every_weight_by_the_rate),
-    cmocka_unit_test(adamw_in_three_forms_follows_its_reference),
-    cmocka_unit_test(an_update_with_a_gradient_that_is_not_finite_is_skipped),
-};
-
-const struct kernel_family optimizer_family = { "optimizer", tests, ARRAY_SIZE(tests) };
+KERNEL_FAMILY(optimizer, the_loss_scale_follows_what_overflows,
+              step_advance_counts_warms_up_and_corrects,
+              square_sum_takes_what_count_leaves_of_the_last_row,
+              gradient_norm_finish_follows_its_reference,
+              the_first_update_moves_every_weight_by_the_rate,
+              adamw_in_three_forms_follows_its_reference,
+              an_update_with_a_gradient_that_is_not_finite_is_skipped)

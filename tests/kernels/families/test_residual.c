@@ -57,9 +57,4 @@ static void bias_residual_follows_its_reference(void **state)
     }
 }
 
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(residual_add_follows_its_reference),
-    cmocka_unit_test(bias_residual_follows_its_reference),
-};
-
-const struct kernel_family residual_family = { "residual", tests, ARRAY_SIZE(tests) };
+KERNEL_FAMILY(residual, residual_add_follows_its_reference, bias_residual_follows_its_reference)

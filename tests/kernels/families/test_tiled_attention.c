@@ -302,12 +302,6 @@ static void backward_reference_is_the_slope_of_forward(void **state)
            1e-7);
 }
 
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(forward_follows_its_reference),
-    cmocka_unit_test(forward_survives_large_scores),
-    cmocka_unit_test(attention_to_equal_keys_is_the_mean_of_the_values),
-    cmocka_unit_test(backward_follows_its_reference),
-    cmocka_unit_test(backward_reference_is_the_slope_of_forward),
-};
-
-const struct kernel_family tiled_attention_family = { "tiled attention", tests, ARRAY_SIZE(tests) };
+KERNEL_FAMILY(tiled_attention, forward_follows_its_reference, forward_survives_large_scores,
+              attention_to_equal_keys_is_the_mean_of_the_values, backward_follows_its_reference,
+              backward_reference_is_the_slope_of_forward)

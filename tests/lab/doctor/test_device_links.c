@@ -5,9 +5,6 @@
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 static void assert_row(const struct checks *checks, const char *name, enum check_status status,
                        const char *value, const char *advice)
@@ -252,18 +249,8 @@ static void the_tables_have_a_figure_for_every_way(void **state)
     device_links_release(&links);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_device_is_measured_with_every_other),
-        cmocka_unit_test(a_way_without_nvlink_or_peer_access_says_what_it_is),
-        cmocka_unit_test(an_nvml_that_refuses_leaves_the_kind_unknown),
-        cmocka_unit_test(one_device_is_one_row),
-        cmocka_unit_test(what_fails_is_the_ways_and_the_row_says_so),
-        cmocka_unit_test(a_peer_is_another_device_that_there_is),
-        cmocka_unit_test(a_way_is_slow_beside_others_of_its_kind),
-        cmocka_unit_test(the_tables_have_a_figure_for_every_way),
-    };
-
-    return cmocka_run_group_tests_name("between devices", tests, NULL, NULL);
-}
+TESTS(every_device_is_measured_with_every_other,
+      a_way_without_nvlink_or_peer_access_says_what_it_is,
+      an_nvml_that_refuses_leaves_the_kind_unknown, one_device_is_one_row,
+      what_fails_is_the_ways_and_the_row_says_so, a_peer_is_another_device_that_there_is,
+      a_way_is_slow_beside_others_of_its_kind, the_tables_have_a_figure_for_every_way)

@@ -8,9 +8,6 @@
 #include "harness/lab/doctor/gpu.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -134,12 +131,5 @@ static void a_function_that_refuses_makes_its_rows_not_applicable(void **state)
         for (size_t r = 0; r < ARRAY_SIZE(results); r++) try_case(i, results[r]);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_function_that_is_not_there_makes_its_rows_not_applicable),
-        cmocka_unit_test(a_function_that_refuses_makes_its_rows_not_applicable),
-    };
-
-    return cmocka_run_group_tests_name("rows from NVML", tests, NULL, NULL);
-}
+TESTS(a_function_that_is_not_there_makes_its_rows_not_applicable,
+      a_function_that_refuses_makes_its_rows_not_applicable)

@@ -25,10 +25,4 @@ static int find_device(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_kernels_launched_are_the_kernels_recorded),
-    };
-    return cmocka_run_group_tests_name("recording", tests, find_device, NULL);
-}
+TESTS_WITH(find_device, NULL, the_kernels_launched_are_the_kernels_recorded)

@@ -6,9 +6,6 @@
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { PAIRS = 6 };
@@ -449,28 +446,14 @@ static int remove_play(void **state)
     return unlink(play_path);
 }
 
-#define TEST(function) cmocka_unit_test_setup(function, begin)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(a_whole_child_gives_a_verdict),
-        TEST(pairs_that_are_added_count_as_time_left),
-        TEST(garbage_between_records_changes_nothing),
-        TEST(a_crash_fails_the_scenario_and_keeps_whole_pairs),
-        TEST(a_crash_after_the_last_record_is_still_a_failure),
-        TEST(a_child_that_ends_early_has_failed),
-        TEST(the_childs_own_word_is_the_reason),
-        TEST(a_child_that_hangs_fails_when_its_time_is_up),
-        TEST(an_interruption_is_an_error_of_the_run),
-        TEST(what_cannot_be_started_is_an_error_of_the_run),
-        TEST(what_the_device_cannot_show_is_skipped_before_anything_starts),
-        TEST(ranks_need_a_gpu_each),
-        TEST(the_childs_command_line_says_all_of_the_protocol),
-        TEST(the_tracing_childs_command_line_says_which_and_where),
-        TEST(each_variant_is_traced_by_a_child_of_its_own),
-        TEST(a_tracing_child_that_fails_costs_its_trace_only),
-        TEST(what_was_not_measured_is_not_traced),
-    };
-    return cmocka_run_group_tests_name("experiment", tests, find_stand_in, remove_play);
-}
+TESTS_OF(find_stand_in, remove_play, begin, NULL, a_whole_child_gives_a_verdict,
+         pairs_that_are_added_count_as_time_left, garbage_between_records_changes_nothing,
+         a_crash_fails_the_scenario_and_keeps_whole_pairs,
+         a_crash_after_the_last_record_is_still_a_failure, a_child_that_ends_early_has_failed,
+         the_childs_own_word_is_the_reason, a_child_that_hangs_fails_when_its_time_is_up,
+         an_interruption_is_an_error_of_the_run, what_cannot_be_started_is_an_error_of_the_run,
+         what_the_device_cannot_show_is_skipped_before_anything_starts, ranks_need_a_gpu_each,
+         the_childs_command_line_says_all_of_the_protocol,
+         the_tracing_childs_command_line_says_which_and_where,
+         each_variant_is_traced_by_a_child_of_its_own,
+         a_tracing_child_that_fails_costs_its_trace_only, what_was_not_measured_is_not_traced)

@@ -5,9 +5,6 @@
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 static const double TIMEOUT_SECONDS = 20;

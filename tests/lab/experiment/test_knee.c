@@ -122,11 +122,4 @@ static void the_cheapest_value_that_is_enough_is_found(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_cheapest_value_that_is_enough_is_found),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(the_cheapest_value_that_is_enough_is_found)

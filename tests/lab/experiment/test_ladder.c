@@ -5,9 +5,6 @@
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* A setting that costs time, and the finding that names it. */
 struct cost {
@@ -439,24 +436,11 @@ static void a_scenario_reads_back_from_its_text(void **state)
                      STATUS_BAD_USAGE);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_dearest_finding_is_fixed_first_until_none_is_left),
-        cmocka_unit_test(what_costs_little_is_one_block),
-        cmocka_unit_test(a_knob_that_cannot_act_is_no_rung),
-        cmocka_unit_test(the_block_asks_no_price),
-        cmocka_unit_test(a_fix_that_does_not_help_is_taken_back_and_the_next_one_tried),
-        cmocka_unit_test(an_undecided_fix_is_taken_back),
-        cmocka_unit_test(what_refuses_a_fix_is_fixed_before_it),
-        cmocka_unit_test(a_fix_does_not_undo_another),
-        cmocka_unit_test(a_log_stays_where_it_goes),
-        cmocka_unit_test(a_fix_that_changes_the_losses_is_taken_back),
-        cmocka_unit_test(no_rung_begins_that_the_time_does_not_hold),
-        cmocka_unit_test(an_interrupt_leaves_what_was_measured),
-        cmocka_unit_test(everything_wrong_is_possible_and_has_fixes),
-        cmocka_unit_test(a_scenario_reads_back_from_its_text),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, forget);
-}
+TESTS_WITH(NULL, forget, the_dearest_finding_is_fixed_first_until_none_is_left,
+           what_costs_little_is_one_block, a_knob_that_cannot_act_is_no_rung,
+           the_block_asks_no_price, a_fix_that_does_not_help_is_taken_back_and_the_next_one_tried,
+           an_undecided_fix_is_taken_back, what_refuses_a_fix_is_fixed_before_it,
+           a_fix_does_not_undo_another, a_log_stays_where_it_goes,
+           a_fix_that_changes_the_losses_is_taken_back, no_rung_begins_that_the_time_does_not_hold,
+           an_interrupt_leaves_what_was_measured, everything_wrong_is_possible_and_has_fixes,
+           a_scenario_reads_back_from_its_text)

@@ -6,9 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -326,25 +323,12 @@ static int find_stand_in(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(arguments_arrive_in_order),
-        cmocka_unit_test(a_child_goes_by_the_name_of_its_parent),
-        cmocka_unit_test(what_it_sends_just_before_its_end_arrives),
-        cmocka_unit_test(many_lines_and_words_do_not_block_each_other),
-        cmocka_unit_test(long_lines_arrive_whole_or_not_at_all),
-        cmocka_unit_test(a_crash_is_reported_with_signal_and_last_words),
-        cmocka_unit_test(what_a_rank_says_is_its_last_word),
-        cmocka_unit_test(an_exit_code_is_reported),
-        cmocka_unit_test(a_program_that_is_not_there_is_an_error),
-        cmocka_unit_test(a_child_that_hangs_is_ended_when_its_time_is_up),
-        cmocka_unit_test(a_stop_request_ends_a_child_that_ignores_signals),
-        cmocka_unit_test(what_a_child_leaves_behind_is_ended_too),
-        cmocka_unit_test(a_child_inherits_nothing_but_its_descriptors),
-        cmocka_unit_test(a_child_keeps_the_descriptor_that_it_is_to_keep),
-        cmocka_unit_test(it_works_with_standard_descriptors_closed),
-        cmocka_unit_test(a_child_dies_with_its_parent),
-    };
-    return cmocka_run_group_tests_name("process", tests, find_stand_in, NULL);
-}
+TESTS_WITH(find_stand_in, NULL, arguments_arrive_in_order, a_child_goes_by_the_name_of_its_parent,
+           what_it_sends_just_before_its_end_arrives, many_lines_and_words_do_not_block_each_other,
+           long_lines_arrive_whole_or_not_at_all, a_crash_is_reported_with_signal_and_last_words,
+           what_a_rank_says_is_its_last_word, an_exit_code_is_reported,
+           a_program_that_is_not_there_is_an_error, a_child_that_hangs_is_ended_when_its_time_is_up,
+           a_stop_request_ends_a_child_that_ignores_signals,
+           what_a_child_leaves_behind_is_ended_too, a_child_inherits_nothing_but_its_descriptors,
+           a_child_keeps_the_descriptor_that_it_is_to_keep,
+           it_works_with_standard_descriptors_closed, a_child_dies_with_its_parent)

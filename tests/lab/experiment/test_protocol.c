@@ -7,9 +7,6 @@
 #include "tests/lab/experiment/modelled_training.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 static const struct scenario plain = {
@@ -776,46 +773,29 @@ static int forget(void **state)
     return 0;
 }
 
-#define TEST(function) cmocka_unit_test_setup(function, begin)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(slices_hold_whole_periods_and_windows_an_even_number_of_slices),
-        TEST(every_repetition_trains_on_the_same_samples),
-        TEST(a_first_pair_is_run_and_thrown_away),
-        TEST(slices_alternate_and_only_one_run_works_at_a_time),
-        TEST(runs_that_do_not_fit_together_come_one_after_the_other),
-        TEST(the_protocol_reaches_device_and_settings),
-        TEST(the_parent_is_told_which_variant_computes_in_fp32),
-        TEST(both_sides_of_an_aa_comparison_have_the_settings_before),
-        TEST(each_variant_opens_half_of_the_pairs_in_an_order_from_the_seed),
-        TEST(more_pairs_are_run_only_while_the_verdict_is_undecided),
-        TEST(one_variant_alone_is_run_as_often),
-        TEST(warm_up_lasts_until_two_quarters_agree),
-        TEST(where_steps_are_long_the_first_ones_are_warm_up),
-        TEST(other_load_in_the_first_pair_does_not_shorten_windows),
-        TEST(warm_up_lasts_until_the_batches_that_were_ready_are_used),
-        TEST(warm_up_is_bounded_and_says_so),
-        TEST(vitals_are_read_just_before_and_after_the_slices_of_a_pair),
-        TEST(windows_are_as_long_as_the_device_needs),
-        TEST(windows_are_as_short_as_the_first_pair_allows),
-        TEST(a_scenario_takes_few_seconds),
-        TEST(without_a_descriptor_nothing_is_sent),
-        TEST(the_size_of_files_brings_the_ratio_into_the_band),
-        TEST(a_good_ratio_is_left_alone),
-        TEST(the_size_is_found_where_larger_files_do_not_take_longer),
-        TEST(a_disturbed_measurement_is_not_believed),
-        TEST(the_sizes_beside_are_measured_before_one_is_left),
-        TEST(a_ratio_out_of_reach_skips_with_both_numbers),
-        TEST(a_bottleneck_that_costs_too_little_skips_with_both_numbers),
-        TEST(images_of_the_user_are_brought_to_the_size_that_fits),
-        TEST(what_needs_generated_data_takes_no_images),
-        TEST(a_failure_is_sent_with_what_was_being_done),
-        TEST(a_failure_in_any_place_closes_everything_and_keeps_its_cause),
-        TEST(a_log_that_ended_fails_the_variant_that_wrote_it),
-        TEST(what_the_device_cannot_do_is_skipped_with_the_reason),
-        TEST(variants_that_differ_in_samples_are_refused),
-    };
-    return cmocka_run_group_tests_name("protocol", tests, NULL, forget);
-}
+TESTS_OF(NULL, forget, begin, NULL, slices_hold_whole_periods_and_windows_an_even_number_of_slices,
+         every_repetition_trains_on_the_same_samples, a_first_pair_is_run_and_thrown_away,
+         slices_alternate_and_only_one_run_works_at_a_time,
+         runs_that_do_not_fit_together_come_one_after_the_other,
+         the_protocol_reaches_device_and_settings,
+         the_parent_is_told_which_variant_computes_in_fp32,
+         both_sides_of_an_aa_comparison_have_the_settings_before,
+         each_variant_opens_half_of_the_pairs_in_an_order_from_the_seed,
+         more_pairs_are_run_only_while_the_verdict_is_undecided, one_variant_alone_is_run_as_often,
+         warm_up_lasts_until_two_quarters_agree, where_steps_are_long_the_first_ones_are_warm_up,
+         other_load_in_the_first_pair_does_not_shorten_windows,
+         warm_up_lasts_until_the_batches_that_were_ready_are_used, warm_up_is_bounded_and_says_so,
+         vitals_are_read_just_before_and_after_the_slices_of_a_pair,
+         windows_are_as_long_as_the_device_needs, windows_are_as_short_as_the_first_pair_allows,
+         a_scenario_takes_few_seconds, without_a_descriptor_nothing_is_sent,
+         the_size_of_files_brings_the_ratio_into_the_band, a_good_ratio_is_left_alone,
+         the_size_is_found_where_larger_files_do_not_take_longer,
+         a_disturbed_measurement_is_not_believed, the_sizes_beside_are_measured_before_one_is_left,
+         a_ratio_out_of_reach_skips_with_both_numbers,
+         a_bottleneck_that_costs_too_little_skips_with_both_numbers,
+         images_of_the_user_are_brought_to_the_size_that_fits,
+         what_needs_generated_data_takes_no_images, a_failure_is_sent_with_what_was_being_done,
+         a_failure_in_any_place_closes_everything_and_keeps_its_cause,
+         a_log_that_ended_fails_the_variant_that_wrote_it,
+         what_the_device_cannot_do_is_skipped_with_the_reason,
+         variants_that_differ_in_samples_are_refused)

@@ -6,9 +6,6 @@
 
 #include <math.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 static struct record sample_repetition(double *step_ns)
@@ -322,23 +319,10 @@ static void writing_tells_when_nobody_reads(void **state)
     close(ends[1]);
 }
 
-#define TEST(function) cmocka_unit_test_teardown(function, forget)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(a_repetition_comes_back_as_it_was),
-        TEST(vitals_come_back_as_they_were_and_unknown_where_there_were_none),
-        TEST(losses_keep_every_bit),
-        TEST(what_is_not_finite_is_null_and_comes_back_as_nan),
-        TEST(the_cost_of_tracing_comes_back_as_it_was),
-        TEST(every_field_of_a_device_comes_back),
-        TEST(device_settings_and_balance_come_back_as_they_were),
-        TEST(texts_may_hold_anything),
-        TEST(no_line_that_was_cut_is_a_record),
-        TEST(garbage_is_no_record),
-        TEST(a_repetition_with_impossible_values_is_refused),
-        TEST(writing_tells_when_nobody_reads),
-    };
-    return cmocka_run_group_tests_name("records", tests, NULL, NULL);
-}
+TESTS_EACH(NULL, forget, a_repetition_comes_back_as_it_was,
+           vitals_come_back_as_they_were_and_unknown_where_there_were_none, losses_keep_every_bit,
+           what_is_not_finite_is_null_and_comes_back_as_nan,
+           the_cost_of_tracing_comes_back_as_it_was, every_field_of_a_device_comes_back,
+           device_settings_and_balance_come_back_as_they_were, texts_may_hold_anything,
+           no_line_that_was_cut_is_a_record, garbage_is_no_record,
+           a_repetition_with_impossible_values_is_refused, writing_tells_when_nobody_reads)

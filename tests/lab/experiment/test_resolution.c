@@ -6,7 +6,6 @@
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <math.h>
-#include <string.h>
 
 static const struct device_properties two_cores = { .host_cores = 2, .shares_host_cores = true };
 
@@ -202,15 +201,6 @@ static void what_is_beyond_its_bound_is_seen_in_short_windows(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_nearest_bound_decides),
-        cmocka_unit_test(what_is_twice_as_far_takes_a_quarter_of_the_time),
-        cmocka_unit_test(what_is_just_at_its_bound_is_rarely_claimed),
-        cmocka_unit_test(equal_settings_are_not_called_different),
-        cmocka_unit_test(what_is_beyond_its_bound_is_seen_in_short_windows),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(the_nearest_bound_decides, what_is_twice_as_far_takes_a_quarter_of_the_time,
+      what_is_just_at_its_bound_is_rarely_claimed, equal_settings_are_not_called_different,
+      what_is_beyond_its_bound_is_seen_in_short_windows)

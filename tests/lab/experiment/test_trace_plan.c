@@ -74,12 +74,5 @@ static void a_window_is_disturbed_by_the_others_or_by_the_step_without_a_tracer(
             cases[i].disturbed);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(traces_are_as_long_as_is_of_use),
-        cmocka_unit_test(a_window_is_disturbed_by_the_others_or_by_the_step_without_a_tracer),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(traces_are_as_long_as_is_of_use,
+      a_window_is_disturbed_by_the_others_or_by_the_step_without_a_tracer)

@@ -71,12 +71,5 @@ static void a_run_whose_log_ended_writes_nothing(void **state)
     assert_int_equal(trace_folder_files(), files);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_run_that_is_not_stopped_writes_its_trace),
-        cmocka_unit_test(a_run_that_is_stopped_writes_nothing),
-        cmocka_unit_test(a_run_whose_log_ended_writes_nothing),
-    };
-    return cmocka_run_group_tests_name("trace run", tests, trace_folder_open, trace_folder_remove);
-}
+TESTS_WITH(trace_folder_open, trace_folder_remove, a_run_that_is_not_stopped_writes_its_trace,
+           a_run_that_is_stopped_writes_nothing, a_run_whose_log_ended_writes_nothing)

@@ -4,8 +4,6 @@
 #include "tests/fixtures/fields.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 enum { PAIRS = 9 };
 
@@ -502,26 +500,12 @@ static void names_are_those_of_the_result_files(void **state)
     assert_string_equal(outcome_name((enum outcome)17), "unknown");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(effects_are_medians_of_paired_factors),
-        cmocka_unit_test(outcomes_follow_the_interval),
-        cmocka_unit_test(what_must_be_exact_may_not_vary_on_either_side),
-        cmocka_unit_test(a_cost_fails_only_above_its_bound),
-        cmocka_unit_test(a_step_time_that_only_has_to_change_is_judged),
-        cmocka_unit_test(a_cost_alone_reproduces_nothing),
-        cmocka_unit_test(an_aa_comparison_says_whether_the_same_looks_different),
-        cmocka_unit_test(an_aa_comparison_expects_nothing_but_identical_losses),
-        cmocka_unit_test(too_few_pairs_decide_only_what_is_exact),
-        cmocka_unit_test(the_worst_outcome_gives_the_verdict),
-        cmocka_unit_test(losses_must_agree_as_far_as_is_stated),
-        cmocka_unit_test(two_broken_losses_do_not_agree),
-        cmocka_unit_test(no_pair_is_a_failure),
-        cmocka_unit_test(what_others_may_hide_is_undecided),
-        cmocka_unit_test(a_quota_is_named_when_nothing_is_decided),
-        cmocka_unit_test(the_worst_count_of_damaged_samples_is_kept),
-        cmocka_unit_test(names_are_those_of_the_result_files),
-    };
-    return cmocka_run_group_tests_name("verdict", tests, NULL, NULL);
-}
+TESTS(effects_are_medians_of_paired_factors, outcomes_follow_the_interval,
+      what_must_be_exact_may_not_vary_on_either_side, a_cost_fails_only_above_its_bound,
+      a_step_time_that_only_has_to_change_is_judged, a_cost_alone_reproduces_nothing,
+      an_aa_comparison_says_whether_the_same_looks_different,
+      an_aa_comparison_expects_nothing_but_identical_losses,
+      too_few_pairs_decide_only_what_is_exact, the_worst_outcome_gives_the_verdict,
+      losses_must_agree_as_far_as_is_stated, two_broken_losses_do_not_agree, no_pair_is_a_failure,
+      what_others_may_hide_is_undecided, a_quota_is_named_when_nothing_is_decided,
+      the_worst_count_of_damaged_samples_is_kept, names_are_those_of_the_result_files)

@@ -5,8 +5,6 @@
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 #include <time.h>
 
 /* The narrowest screen has 60 columns; fifteen lines are read at a glance. */
@@ -212,21 +210,9 @@ static void every_file_belongs_to_a_lesson(void **state)
         assert_non_null(strstr(lesson_source(kernel_lessons[i]), kernel_lessons[i]->name));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_pair_computes_the_same_and_counts_as_predicted),
-        cmocka_unit_test(what_depends_on_the_architecture_is_predicted_for_each),
-        cmocka_unit_test(a_wrong_prediction_is_not_as_predicted),
-        cmocka_unit_test(a_count_that_is_missing_is_not_as_predicted),
-        cmocka_unit_test(results_that_differ_fail),
-        cmocka_unit_test(a_step_between_that_differs_fails),
-        cmocka_unit_test(an_access_out_of_bounds_fails),
-        cmocka_unit_test(kernels_that_are_not_there_fail),
-        cmocka_unit_test(registers_are_those_of_ptxas),
-        cmocka_unit_test(every_lesson_is_whole),
-        cmocka_unit_test(every_file_belongs_to_a_lesson),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(each_pair_computes_the_same_and_counts_as_predicted,
+      what_depends_on_the_architecture_is_predicted_for_each,
+      a_wrong_prediction_is_not_as_predicted, a_count_that_is_missing_is_not_as_predicted,
+      results_that_differ_fail, a_step_between_that_differs_fails, an_access_out_of_bounds_fails,
+      kernels_that_are_not_there_fail, registers_are_those_of_ptxas, every_lesson_is_whole,
+      every_file_belongs_to_a_lesson)

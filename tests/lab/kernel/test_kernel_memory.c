@@ -6,8 +6,6 @@
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 static long left; /* allocations up to the one that fails; below 1: none does */
 
@@ -136,11 +134,4 @@ static void lack_of_memory_is_said_of_a_kernel(void **state)
     lack_of_memory_is_said("register_spills_before"); /* local memory */
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lack_of_memory_is_said_of_a_kernel),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(lack_of_memory_is_said_of_a_kernel)

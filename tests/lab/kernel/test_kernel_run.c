@@ -3,8 +3,6 @@
 #include "harness/lab/kernel/residency.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
-#include <string.h>
-
 static const char *const doubled =
     ".version 8.0\n.target sm_80\n.address_size 64\n"
     ".visible .entry doubled(.param .u64 a, .param .u64 b, .param .u32 n) {\n"
@@ -184,16 +182,6 @@ static void a_grid_takes_waves(void **state)
                      STATUS_BAD_USAGE);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(arguments_are_read),
-        cmocka_unit_test(wrong_arguments_are_refused),
-        cmocka_unit_test(arrays_are_filled),
-        cmocka_unit_test(a_kernel_runs_alone),
-        cmocka_unit_test(what_does_not_fit_the_kernel_is_refused),
-        cmocka_unit_test(resident_warps_are_those_that_fit),
-        cmocka_unit_test(a_grid_takes_waves),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(arguments_are_read, wrong_arguments_are_refused, arrays_are_filled, a_kernel_runs_alone,
+      what_does_not_fit_the_kernel_is_refused, resident_warps_are_those_that_fit,
+      a_grid_takes_waves)

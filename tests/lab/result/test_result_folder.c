@@ -9,9 +9,6 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -323,23 +320,12 @@ static void the_folder_is_locked_while_a_child_has_the_lock(void **state)
     result_file_close(begin(true));
 }
 
-#define IN_A_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        IN_A_FOLDER(older_results_stay_until_a_scenario_is_complete),
-        IN_A_FOLDER(a_run_without_a_complete_scenario_leaves_no_trace_of_itself),
-        IN_A_FOLDER(traces_that_the_file_does_not_name_are_removed_at_the_end),
-        IN_A_FOLDER(traces_of_all_ranks_stay_and_go_with_that_of_the_first),
-        IN_A_FOLDER(the_next_run_removes_what_a_killed_one_left),
-        IN_A_FOLDER(a_run_killed_while_it_replaced_is_tidied_up),
-        IN_A_FOLDER(a_list_that_names_others_removes_nothing),
-        IN_A_FOLDER(files_of_the_user_stay),
-        IN_A_FOLDER(a_result_file_of_another_program_is_not_replaced),
-        IN_A_FOLDER(a_second_run_is_refused_until_the_first_has_ended),
-        IN_A_FOLDER(the_folder_is_locked_while_a_child_has_the_lock),
-    };
-
-    return cmocka_run_group_tests_name("result_folder", tests, NULL, NULL);
-}
+TESTS_EACH(make_folder, remove_folder, older_results_stay_until_a_scenario_is_complete,
+           a_run_without_a_complete_scenario_leaves_no_trace_of_itself,
+           traces_that_the_file_does_not_name_are_removed_at_the_end,
+           traces_of_all_ranks_stay_and_go_with_that_of_the_first,
+           the_next_run_removes_what_a_killed_one_left, a_run_killed_while_it_replaced_is_tidied_up,
+           a_list_that_names_others_removes_nothing, files_of_the_user_stay,
+           a_result_file_of_another_program_is_not_replaced,
+           a_second_run_is_refused_until_the_first_has_ended,
+           the_folder_is_locked_while_a_child_has_the_lock)

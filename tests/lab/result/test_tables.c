@@ -6,9 +6,6 @@
 #include "tests/lab/result/result_fixture.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Of each test: item_sync, reproduced, and a second one that was skipped; and what was printed
  * last. */
@@ -328,25 +325,14 @@ static void what_should_grow_is_said_to_go_up(void **state)
     assert_string_equal(words, "items_per_second: up at least 1.5x");
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, begin, end)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(the_table_says_what_changed_by_how_much_and_the_verdict),
-        TEST(utilisation_is_said_as_far_as_it_was_measured),
-        TEST(a_reported_step_above_the_peak_is_faster_than_the_hardware),
-        TEST(a_share_above_the_peak_is_doubtful),
-        TEST(throttled_windows_are_named_on_the_console_and_in_markdown),
-        TEST(what_others_took_is_said_from_a_tenth_of_the_cores_on),
-        TEST(what_was_promised_and_not_seen_is_said_at_the_end),
-        TEST(no_row_is_wider_than_the_terminal),
-        TEST(the_sides_of_an_aa_comparison_are_not_called_before_and_after),
-        TEST(a_trace_that_could_not_be_written_is_said_with_its_reason),
-        TEST(colours_only_where_asked_for),
-        TEST(markdown_has_as_many_cells_in_every_row),
-        TEST(an_effect_below_one_is_said_the_other_way_round),
-        TEST(what_should_grow_is_said_to_go_up),
-    };
-    return cmocka_run_group_tests_name("tables", tests, NULL, NULL);
-}
+TESTS_EACH(begin, end, the_table_says_what_changed_by_how_much_and_the_verdict,
+           utilisation_is_said_as_far_as_it_was_measured,
+           a_reported_step_above_the_peak_is_faster_than_the_hardware,
+           a_share_above_the_peak_is_doubtful,
+           throttled_windows_are_named_on_the_console_and_in_markdown,
+           what_others_took_is_said_from_a_tenth_of_the_cores_on,
+           what_was_promised_and_not_seen_is_said_at_the_end, no_row_is_wider_than_the_terminal,
+           the_sides_of_an_aa_comparison_are_not_called_before_and_after,
+           a_trace_that_could_not_be_written_is_said_with_its_reason, colours_only_where_asked_for,
+           markdown_has_as_many_cells_in_every_row, an_effect_below_one_is_said_the_other_way_round,
+           what_should_grow_is_said_to_go_up)

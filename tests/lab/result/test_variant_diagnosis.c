@@ -6,9 +6,6 @@
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 static const struct scenario scenario = {
@@ -227,15 +224,7 @@ static void a_trace_that_cannot_be_read_costs_its_diagnosis_only(void **state)
     release(&result);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(findings_are_right_or_wrong_by_the_scenario_and_its_device),
-        cmocka_unit_test(a_line_tells_the_first_finding_its_gains_and_what_is_left),
-        cmocka_unit_test(tables_have_the_line_on_the_console_and_in_markdown),
-        cmocka_unit_test(json_has_both_sides_and_how_they_agree),
-        cmocka_unit_test(untraced_is_null_and_prints_nothing),
-        cmocka_unit_test(a_trace_that_cannot_be_read_costs_its_diagnosis_only),
-    };
-    return cmocka_run_group_tests_name("variant_diagnosis", tests, NULL, NULL);
-}
+TESTS(findings_are_right_or_wrong_by_the_scenario_and_its_device,
+      a_line_tells_the_first_finding_its_gains_and_what_is_left,
+      tables_have_the_line_on_the_console_and_in_markdown, json_has_both_sides_and_how_they_agree,
+      untraced_is_null_and_prints_nothing, a_trace_that_cannot_be_read_costs_its_diagnosis_only)

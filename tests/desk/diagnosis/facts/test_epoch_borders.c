@@ -7,7 +7,6 @@
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { STEPS_MOST = 128, SERIES = 1000 };
 
@@ -162,17 +161,7 @@ static void random_waits_are_rarely_borders(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(three_waits_at_equal_distances_are_borders),
-        cmocka_unit_test(two_waits_are_borders_if_they_are_marked),
-        cmocka_unit_test(marked_borders_are_found_beside_other_waits),
-        cmocka_unit_test(one_border_may_be_anything),
-        cmocka_unit_test(a_border_that_is_missing_contradicts),
-        cmocka_unit_test(borders_that_do_not_wait_are_not_to_blame),
-        cmocka_unit_test(random_waits_are_rarely_borders),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(three_waits_at_equal_distances_are_borders, two_waits_are_borders_if_they_are_marked,
+      marked_borders_are_found_beside_other_waits, one_border_may_be_anything,
+      a_border_that_is_missing_contradicts, borders_that_do_not_wait_are_not_to_blame,
+      random_waits_are_rarely_borders)

@@ -4,8 +4,6 @@
 #include "harness/desk/trace/trace_file.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
-#include <string.h>
-
 static void advice_names_only_what_the_card_has(void **state)
 {
     static const struct {
@@ -94,13 +92,5 @@ static void what_the_trace_states_counts(void **state)
     assert_null(matrix_types_advice(matrix_types_of(&device)));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(advice_names_only_what_the_card_has),
-        cmocka_unit_test(products_in_16_bits_are_faster_by_the_peaks_of_the_card),
-        cmocka_unit_test(what_the_trace_states_counts),
-    };
-
-    return cmocka_run_group_tests_name("matrix types", tests, NULL, NULL);
-}
+TESTS(advice_names_only_what_the_card_has, products_in_16_bits_are_faster_by_the_peaks_of_the_card,
+      what_the_trace_states_counts)

@@ -4,9 +4,6 @@
 #include "harness/desk/diagnosis/rules/rules.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
-#include <stdio.h>
-#include <string.h>
-
 struct found found_judge_trace(struct analysed analysed)
 {
     struct found found = { .analysed = analysed };
