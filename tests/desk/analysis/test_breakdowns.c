@@ -335,7 +335,7 @@ static void operators_count_with_the_median_of_their_name(void **state)
     made_add("cpu_op", "aten::view", 100, 100, 910, 912, 0);
     made_add("cpu_op", "aten::mul", 100, 100, 0, 20, 0);
     made_add("cpu_op", "aten::mul", 100, 100, 100, 130, 0);
-    made_add("cpu_op", "aten::mul", 100, 100, 200, 900, 0); /* interrupted */
+    made_add("cpu_op", "aten::mul", 100, 100, 200, 900, 0);   /* interrupted */
     made_add("cpu_op", "aten::mul", 100, 100, 2000, 2020, 0); /* later */
     analysed = made_analyse();
     found = host_operators_of(analysed.arena, &analysed.timeline, 0, 2000000);

@@ -1,4 +1,5 @@
-/* What kernels of others use beside the plain language; test_kernel_language.py has what comes out. */
+/* What kernels of others use beside the plain language; test_kernel_language.py has what comes out.
+ */
 #include <cassert>
 #include <cstdio>
 #include <cuda_bf16.h>
@@ -34,8 +35,8 @@ __global__ void functions(series p, float *y)
         printf("%d terms of %5.2f: %s, %c%%, %llx\n", p.terms, p.scale, "text", 'c', 1ull << 40);
 }
 
-__global__ void parameters(float *y, int a, int b, int c, int d, int e, int f, int g, int h, int i, int j, int k, int l,
-                           int m, int n, int o, int p, int q, int r, int s)
+__global__ void parameters(float *y, int a, int b, int c, int d, int e, int f, int g, int h, int i,
+                           int j, int k, int l, int m, int n, int o, int p, int q, int r, int s)
 {
     y[threadIdx.x] = a + b + c + d + e + f + g + h + i + j + k + l + m + n + o + p + q + r + s;
 }
@@ -80,10 +81,13 @@ __global__ void products(const half *a, const half *b, float *d)
     unsigned at_a = __cvta_generic_to_shared(&of_a[l % 16 * 24 + l / 16 * 8]);
     unsigned at_b = __cvta_generic_to_shared(&of_b[l % 16 * 8]);
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(at_a));
+                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+                 : "r"(at_a));
     asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0, %1}, [%2];"
-                 : "=r"(s[0]), "=r"(s[1]) : "r"(at_b));
-    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+                 : "=r"(s[0]), "=r"(s[1])
+                 : "r"(at_b));
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, "
+                 "%7}, {%8, %9}, "
                  "{%0, %1, %2, %3};"
                  : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
                  : "r"(r[0]), "r"(r[1]), "r"(r[2]), "r"(r[3]), "r"(s[0]), "r"(s[1]));
@@ -107,7 +111,8 @@ __global__ void copies(const float4 *x, float4 *y, bool waits)
     y[32 + l] = tile[1][31 - l];
 }
 
-__global__ void small_numbers(const float *x, unsigned char *e4m3, float *back, __nv_bfloat16 *b, double *down)
+__global__ void small_numbers(const float *x, unsigned char *e4m3, float *back, __nv_bfloat16 *b,
+                              double *down)
 {
     int i = threadIdx.x;
     __nv_fp8_e4m3 small(x[i]);
@@ -133,7 +138,8 @@ __global__ void atomics(double *d, half2 *h, __nv_bfloat162 *b, unsigned *u, uns
 __global__ void functions_of_math(const float *x, float *y, double *z)
 {
     int i = threadIdx.x;
-    y[i] = expf(x[i]) + sinf(20 * x[i]) + cosf(x[i]) + logf(1 + x[i]) + tanhf(x[i]) + powf(x[i], 1.5f) + fmodf(7, x[i]);
+    y[i] = expf(x[i]) + sinf(20 * x[i]) + cosf(x[i]) + logf(1 + x[i]) + tanhf(x[i]) +
+           powf(x[i], 1.5f) + fmodf(7, x[i]);
     double v = x[i];
     z[i] = exp(v) + sin(20 * v) + log(1 + v) + pow(v, 1.5) + rsqrt(1 + v);
 }
