@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Values of public kernels (karpathy/llm.c, NVIDIA/cuda-samples, siboehm/SGEMM_CUDA) as nvcc 13 compiled them, against plain
-Python; that they have no finding, and that the one with a fault has it. The files are no part of the project: where there are none, this is skipped.
+Python; that they have no finding, and that the one with a fault has it. The files are no part of the project: where there
+are none, this is skipped.
 
-usage: test_kernel_public.py PROGRAM [FOLDER|ARCHIVE]
+usage: test_kernel_public.py PROGRAM FOLDER|ARCHIVE
 """
 import json
 import math
@@ -14,9 +15,9 @@ import tarfile
 import tempfile
 
 program = os.path.abspath(sys.argv[1])
-place = pathlib.Path(sys.argv[2] if len(sys.argv) > 2 else os.environ.get("CHOKEPOINT_PTX", "none"))
+place = pathlib.Path(os.environ.get("CHOKEPOINT_PTX", sys.argv[2]))
 if not place.exists():
-    print("skipped: CHOKEPOINT_PTX names no folder or archive of PTX")
+    print(f"skipped: there is no {place}; CHOKEPOINT_PTX names a folder or archive of PTX")
     sys.exit(77)
 LLM, SAMPLES = "llm.c__dev__cuda__", "cuda-samples__Samples__"
 failures = []
