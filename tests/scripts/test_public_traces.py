@@ -13,7 +13,7 @@ import subprocess
 import sys
 
 # The level that was reached: no change may fall below.
-FIRST, FIRST_REJECTED, WORD = 123, 3, 123
+FIRST, FIRST_REJECTED, WORD = 125, 1, 125
 SKIPPED = 77
 
 program, folder = sys.argv[1], pathlib.Path(sys.argv[2])

@@ -392,6 +392,9 @@ static struct facts facts_without(const struct finding *first, const struct fact
         left.step_ns /= first->predicted_gain;
         left.known = NULL; /* what a change takes from the computation may go by the step */
     }
+    if (first->bottleneck == BOTTLENECK_COMMUNICATION) /* which keeps the device busy */
+        left.busy_ns = fmax(0, left.busy_ns - first->lost_ns_per_step);
+    left.busy_ns = fmin(left.busy_ns, left.step_ns);
     return left;
 }
 

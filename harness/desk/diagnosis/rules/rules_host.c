@@ -120,8 +120,9 @@ static void take_after_wait(void *context, const struct idle_gap *gap)
 }
 
 /* Waits in a loop cost about the same each time. If a tenth of them or fewer have most of the idle
- * time, the host may as well be said to do long work there: names how many, and their time. */
-static void name_few_waits(struct finding *finding, const struct facts *facts)
+ * time, the host may as well be said to do long work there: names how many, and returns their
+ * time. */
+static double name_few_waits(struct finding *finding, const struct facts *facts)
 {
     const struct summary *summary = facts->summary;
     struct arena *scratch = arena_scratch(summary->arena);
@@ -134,11 +135,13 @@ static void name_few_waits(struct finding *finding, const struct facts *facts)
     stats_sort(after.ns, after.count);
     for (int i = 0; i < after.count; i++) all += after.ns[i];
     while (few < after.count && most < all / 2) most += after.ns[after.count - ++few];
-    if (few > 0 && few * 10 <= after.count)
-        finding_says(
-            finding, "; after %d of these waits it works for %s in all, after the other %d for %s",
-            few, quantity_time(most).text, after.count - few, quantity_time(all - most).text);
     arena_close(scratch);
+    if (few == 0 || few * 10 > after.count)
+        return 0;
+    finding_says(finding,
+                 "; after %d of these waits it works for %s in all, after the other %d for %s", few,
+                 quantity_time(most).text, after.count - few, quantity_time(all - most).text);
+    return most;
 }
 
 /* The host's work after waits; after a wait in mid-step, part of it in a later gap. The time until
@@ -157,7 +160,7 @@ static double put_off_ns(const struct idle_time *time)
 static bool judge_host_sync(struct finding *finding, const struct facts *facts)
 {
     const struct idle_time *time = facts_idle(facts);
-    double waits = (double)time->drained_count / facts->steps, after_ns = 0;
+    double waits = (double)time->drained_count / facts->steps, after_ns = 0, few_ns;
 
     if (time->drained_count == 0)
         return false;
@@ -177,12 +180,12 @@ static bool judge_host_sync(struct finding *finding, const struct facts *facts)
         "%s until the device has work again, which takes %s",
         waits, waits > 0.995 && waits < 1.005 ? "" : "s", facts_per(facts),
         quantity_time(after_ns / facts->steps).text, quantity_time(facts->busy_ns).text);
-    if (!finding_replays(finding, facts, put_off_ns(time) / facts->steps) ||
-        (finding->severity == SEVERITY_INFORMATION &&
-         after_ns < RULE_SHARE_LEAST * facts->window_ns))
-        return false;
-    name_few_waits(finding, facts);
-    return true;
+    few_ns = name_few_waits(finding, facts);
+    if (!facts_of_whole(facts)) /* they may come back in each step */
+        few_ns = 0;
+    return finding_replays(finding, facts, fmax(put_off_ns(time) - few_ns, 0) / facts->steps) &&
+           (finding->severity > SEVERITY_INFORMATION ||
+            after_ns - few_ns >= RULE_SHARE_LEAST * facts->window_ns);
 }
 
 static double say_idle(struct finding *finding, const struct facts *facts, enum host_kind activity,
@@ -513,7 +516,8 @@ const struct rule rules_of_host[] = {
         .advice = "read results every few steps, or copy them asynchronously and read them later; "
                   "avoid .item() and synchronisation in the loop",
         .cost = "what a replay gains in which the host does not wait; after the fix of uneven "
-                "loading, which a host that does not wait would only meet earlier",
+                "loading, which a host that does not wait would only meet earlier; without steps, "
+                "work that follows a tenth of the waits or fewer is not theirs",
         .threshold = "the step takes host plus device time, where it could take the longer of the "
                      "two",
         .bottleneck = BOTTLENECK_WAITING,
