@@ -37,5 +37,12 @@ for path in sorted(folder.glob("*_*.*")):
         failures += [f"{path.name}: {what}" for trace in json.loads(page.stdout)["traces"]
                      for what in invariants.broken(trace)]
 
+# README shows the first finding of one of them; "..." stands for words that it leaves out.
+readme = (pathlib.Path(__file__).parents[2] / "README.md").read_text()
+shown = re.search(r"```text\n(  1\. launch_bound.*?)```", readme, re.S).group(1)
+page = subprocess.run([program, "diagnose", folder / "m11_h100_bert_small.json.gz"], capture_output=True, text=True).stdout
+failures += [f"README shows, and the page does not: {part}" for part in " ".join(shown.split()).split(" ... ")
+             if part not in " ".join(page.split())]
+
 print(figures)
 sys.exit("FAILED:\n" + "\n".join(failures) if failures else 0)
