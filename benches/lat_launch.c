@@ -4,7 +4,7 @@
  * - start: from the call on an idle stream until the host sees the kernel's first result
  * - sync: from the call until a wait for the stream returns
  * - back_to_back: queued without waiting, which takes the larger of the host's and the device's
- * time for each; a shorter kernel is not worth a launch
+ *   time for each; a shorter kernel is not worth a launch
  *
  * A start is seen in pinned host memory, which kernels can write on every device: host and device
  * have no clock in common. On a GPU the write's way over the bus is part of it. */

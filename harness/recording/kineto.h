@@ -14,13 +14,13 @@
  *   end of the last.
  * - kernel, gpu_memcpy, gpu_memset: pid is the device's number, tid the stream. A kernel that
  *   communicates has "Collective name", "In msg nelems", "Out msg nelems", "dtype", "Group size"
- * and "Rank", as PyTorch's profiler writes them from 2.3 on.
+ *   and "Rank", as PyTorch's profiler writes them from 2.3 on.
  * - cuda_runtime, cuda_driver: pid and tid of the host; "correlation" as on the work it caused.
  * - cuda_sync: a wait. Its tid is -1, since it lasts across work of its stream; "stream" -1: of
- * all.
+ *   all.
  * - ac2g: a flow, s at the call and f at the first work that it caused.
  * - cpu_instant_event: "[memory]" is a block of the step's allocator, whose "Bytes" add up to
- * "Total Allocated"; 0 bytes: what was allocated at the beginning, one row per category. "[device
+ *   "Total Allocated"; 0 bytes: what was allocated at the beginning, one row per category. "[device
  *   memory]" is an allocation from the device itself.
  * - overhead: what tracing cost.
  *

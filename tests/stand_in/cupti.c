@@ -15,8 +15,8 @@
  *     zeroed=N         every Nth kernel has no times
  *     cut=1            a flushed buffer ends in the middle of a record
  *     fatal=1          it gives up at the first flush
- *     late=1           a buffer is complete only while the client that unsubscribed reads the
- * others */
+ *     late=1           a buffer is complete only when the client that unsubscribed reads the
+ *                      others */
 #include "tests/stand_in/listener.h"
 
 #include <cupti.h>

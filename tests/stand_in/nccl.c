@@ -14,8 +14,8 @@
  * given:
  *
  *     id, init, call   ncclGetUniqueId(), ncclCommInitRank(), the second collective
- *     async            the second collective never ends by itself, and its error comes to who asks
- * for it destroy          ncclCommDestroy() does not return */
+ *     async            the second collective never ends by itself; who asks gets its error
+ *     destroy          ncclCommDestroy() does not return */
 #include "harness/device/cuda/libraries/nccl.h"
 #include "harness/device/cpu/arithmetic/convert.h"
 #include "tests/stand_in/stand_in.h"

@@ -8,9 +8,8 @@
  *     FAKE_NVML_PROCESSES=own,7,8                   that compute; "own" is this process
  *     FAKE_NVML_COMPUTE_MODE=3                      exclusive; 0 if not given
  *     FAKE_NVML_DRIVER=550.54.15                    the driver's release
- *     FAKE_NVML_NVLINKS=18                          links of each GPU that are up; 0 if not given:
- * PCIe FAKE_NVML_P2P=4                               why no GPU reads another's memory; 0 if not
- * given: it does
+ *     FAKE_NVML_NVLINKS=18                          links of each GPU that are up; 0 is PCIe
+ *     FAKE_NVML_P2P=4                               why no GPU reads another's memory; 0: it does
  *
  * With LACKING it has nvmlInit_v2 and the way to the GPU, and nothing else; with EMPTY not even
  * those. */

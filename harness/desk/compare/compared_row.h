@@ -3,10 +3,11 @@
  * The change is new over base, each the geometric mean of its runs (row_sides.h). From the noise of
  * a run follow, by Student's t, an interval of 95% and a verdict:
  * - slower, faster: the change is beyond the threshold, and farther from 0 than noise alone takes
- * it in one comparison of 100; and the runs of the two sides hardly overlap, so that one odd run is
- * no change (sides_overlap());
+ *   it in one comparison of 100; and the runs of the two sides hardly overlap, so that one odd run
+ *   is no change (sides_overlap());
  * - same: the whole interval is within the threshold;
  * - undecided: neither; the row says what it would take.
+ *
  * Where the rows as a whole moved (run_noise_moved()), one that moved with them is called from one
  * chance of 20 on. With one file per side, whose noise is only stated, all rows together have the
  * chance of one in 100, and a row whose repetitions vary by more than what was stated is undecided:

@@ -4,11 +4,12 @@
  * each on its own: log time of row r in run j is the truth + c_j + e_rj. Both parts make two sides
  * differ by chance, so both count, but they are known unequally well:
  * - `common`, the variance of the c: a run's c is the median over the rows of its distances from
- * the mean. There is one value per run, so it has the degrees of freedom of the runs, however many
- * rows there are. For runs measured in turns it comes from the differences between neighbours (von
- * Neumann and others, Ann. Math. Statist. 12, 1941, 153-162): a slow drift moves the two sides
- * apart by its steps, not by its whole way.
+ *   the mean. There is one value per run, so it has the degrees of freedom of the runs, however
+ *   many rows there are. For runs measured in turns it comes from the differences between
+ *   neighbours (von Neumann and others, Ann. Math. Statist. 12, 1941, 153-162): a slow drift moves
+ *   the two sides apart by its steps, not by its whole way.
  * - the variance of the e, row by row, moderated over the rows (student.h).
+ *
  * The variance of a run in one row is their sum; its degrees of freedom are Satterthwaite's
  * (Biometrics Bulletin 2, 1946, 110-114). */
 #pragma once

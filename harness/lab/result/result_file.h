@@ -1,8 +1,8 @@
 /* result.json: what a run measured, as Google Benchmark 1.9 writes it, and all that it has no words
  * for.
  *
- *   {"context": {...}, "benchmarks": [...], "chokepoint": {"schema": 1, "scenarios": [...],
- * "kernels": [...]}}
+ *   {"context": {...}, "benchmarks": [...],
+ *    "chokepoint": {"schema": 1, "scenarios": [...], "kernels": [...]}}
  *
  * `benchmarks` has rows "item_sync/before" and "item_sync/after", one per repetition and then the
  * mean, median, stddev and cv, times always in us: Google Benchmark's own compare.py, with `filters

@@ -7,21 +7,21 @@
  * counting for more. Two tests share the error rate:
  *
  * - The last CHANGE_WINDOW runs against those of their state before them. If nothing changed, every
- * choice of so many runs is as likely to be the last, so the probability is counted, not
- * approximated. It gets nine tenths: it is the test that sees a fresh change. The power behind
- * that: a step of d standard deviations after n runs is seen with z = d sqrt(5 n / (n + 5)), which
- * for 5% at 3% noise is 3.3 for 20 runs, 3.6 for 50 and 3.7 for many; 1% on one side takes 2.3 of
- * it and leaves 1.0, 1.2 and 1.4, which is a power of 84%, 89% and 92% for noise that is normal and
- * known. Ranks, and noise that is not known, take some of that; a scan over windows of several
- * lengths would take another 0.3. Between the window and what it is compared with, up to
- * CHANGE_WINDOW runs are left out, so that a change stays plain when it is older than the window
- * and the scan does not see it yet.
+ *   choice of so many runs is as likely to be the last, so the probability is counted, not
+ *   approximated. It gets nine tenths: it is the test that sees a fresh change. The power behind
+ *   that: a step of d standard deviations after n runs is seen with z = d sqrt(5 n / (n + 5)),
+ *   which for 5% at 3% noise is 3.3 for 20 runs, 3.6 for 50 and 3.7 for many; 1% on one side takes
+ *   2.3 of it and leaves 1.0, 1.2 and 1.4, which is a power of 84%, 89% and 92% for noise that is
+ *   normal and known. Ranks, and noise that is not known, take some of that; a scan over windows of
+ *   several lengths would take another 0.3. Between the window and what it is compared with, up to
+ *   CHANGE_WINDOW runs are left out, so that a change stays plain when it is older than the window
+ *   and the scan does not see it yet.
  * - Every split of the series that leaves CHANGE_WINDOW runs on either side, and then of its parts
- * (binary segmentation; Vostrikova, "Detecting disorder in multidimensional random processes",
- * Soviet Math. Dokl. 24, 1981, 55-59). The probability is that of the largest of all splits, by
- * Worsley's bound ("An improved Bonferroni inequality and applications", Biometrika 69, 1982,
- * 297-302), with Owen's T ("Tables for computing bivariate normal probabilities", Ann. Math.
- * Statist. 27, 1956, 1075-1090). It gets one tenth.
+ *   (binary segmentation; Vostrikova, "Detecting disorder in multidimensional random processes",
+ *   Soviet Math. Dokl. 24, 1981, 55-59). The probability is that of the largest of all splits, by
+ *   Worsley's bound ("An improved Bonferroni inequality and applications", Biometrika 69, 1982,
+ *   297-302), with Owen's T ("Tables for computing bivariate normal probabilities", Ann. Math.
+ *   Statist. 27, 1956, 1075-1090). It gets one tenth.
  *
  * Runs that resemble their neighbours (autocorrelation) look like changes. Where the correlation of
  * neighbours is beyond what chance makes in one series of forty, both tests pay for it as for an

@@ -7,15 +7,16 @@
  *
  * A part stands out if
  * - its change is more than its own noise from step to step. The means of up to STEP_BLOCKS blocks
- * of steps that follow each other, since neighbouring steps are alike, are compared by Welch's
- * t-test (Biometrika 34, 1947) and by ranks, because one long step hides any change from the former
- * (Wilcoxon, Biometrics Bulletin 1, 1945; exact, ties with their mean rank). The smaller
- * probability counts twice, and that of all parts which are large enough to matter is at most 1%
- * together (Holm, Scand. J. Statist. 6, 1979);
+ *   of steps that follow each other, since neighbouring steps are alike, are compared by Welch's
+ *   t-test (Biometrika 34, 1947) and by ranks, because one long step hides any change from the
+ *   former (Wilcoxon, Biometrics Bulletin 1, 1945; exact, ties with their mean rank). The smaller
+ *   probability counts twice, and that of all parts which are large enough to matter is at most 1%
+ *   together (Holm, Scand. J. Statist. 6, 1979);
  * - and it is large enough to matter, STEP_CHANGE_LEAST of the longer step. Two runs of one program
- * differ by more than their steps do: a device computes everything a little faster or slower
- * (clock, power, neighbours), and a host finds its files in the cache or not.
+ *   differ by more than their steps do: a device computes everything a little faster or slower
+ *   (clock, power, neighbours), and a host finds its files in the cache or not.
  * - and the step itself differs, by STEP_LEAST or more: else there is nothing to explain.
+ *
  * How much faster or slower the device computed as a whole is known from the parts: the median of
  * their ratios, of those that take PACE_PART_LEAST of the computation and more. A part of
  * computation has to stand out from that, and from how far the ratios spread. Beyond
