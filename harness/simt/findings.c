@@ -83,7 +83,7 @@ static void describe(struct simt_finding *finding, const struct module *module,
     }
 }
 
-/* What a kernel does after these says nothing, or it does no more. */
+/* After these a kernel does nothing more, or nothing from which one could conclude anything. */
 static bool is_last(enum simt_finding_kind kind)
 {
     return kind == SIMT_BARRIER || kind == SIMT_TRAP || kind == SIMT_ASSERTION ||
@@ -150,7 +150,7 @@ void warp_find(struct warp *warp, const struct instruction *instruction,
 
     if (is_allowed(warp->launch, kind) || warp->launch->ended)
         return;
-    /* What was suspected came first, and this may follow from it. */
+    /* The suspected fault came first, and this one may follow from it. */
     group_settle(warp->launch, warp->group);
     if (!warp->launch->ended) {
         va_start(arguments, format);

@@ -382,7 +382,7 @@ static void run_group(struct grid_launch *launch, struct warp_group *group, stru
     }
 }
 
-/* What is known of shared memory is forgotten between blocks: each has its own. */
+/* Records about shared memory are cleared between blocks: each has its own. */
 static void run_blocks(struct grid_launch *launch, struct warp_group *group, struct warp *warps)
 {
     const unsigned *blocks = launch->grid->blocks;

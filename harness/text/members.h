@@ -92,12 +92,12 @@ void member_word(struct members *members, const char *name, int *value, const ch
 
 /* --- Arrays --- */
 
-/* Of known length. */
+/* Arrays of known length. */
 void member_integers(struct members *members, const char *name, int64_t *values, int64_t count);
 void member_counts(struct members *members, const char *name, int64_t *values, int64_t count);
 void member_numbers(struct members *members, const char *name, double *values, int64_t count);
 
-/* Of *count texts when writing; when reading new ones, at most `most`. */
+/* An array of texts: *count when writing; when reading, new ones, at most `most`. */
 void member_strings(struct members *members, const char *name, const char *const **texts,
                     int64_t *count, int64_t most);
 

@@ -21,8 +21,8 @@ KERNEL_INLINE float widen(bf16 x)
 }
 
 /* To nearest, ties to even. A NaN stays one: arithmetic makes none whose bits would overflow here.
- * What may hold any bits goes through settled() first. (Telling NaNs apart here makes kernels 1.0
- * to 1.3 times slower in cache, on a CPU without instructions for bf16.) */
+ * A number with arbitrary bits goes through settled() first. (Telling NaNs apart here makes kernels
+ * 1.0 to 1.3 times slower in cache, on a CPU without instructions for bf16.) */
 KERNEL_INLINE bf16 narrow(float x)
 {
     uint32_t bits = float_bits(x);

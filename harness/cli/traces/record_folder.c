@@ -493,8 +493,8 @@ static void print_nothing(FILE *to, const cJSON *note, const struct recorded_pro
 
 /* --- The end --- */
 
-/* What the processes of this program lack: those that other ranks' `record` started are theirs to
- * tell. */
+/* Says why processes of this program have no trace. Those that other ranks' `record` started are
+ * for these to tell. */
 static void say(FILE *to, const cJSON *processes, const struct recorded_program *command,
                 bool any_note)
 {

@@ -33,8 +33,8 @@ const char *finding_gain_bound(const struct finding *finding)
     return finding->gain_is_least ? "at least " : finding->gain_is_most ? "at most " : "";
 }
 
-/* The places of the order, the last one first. What sets the pace comes before what gains little:
- * a minor gain is within the error of predictions (RULE_SHARE_MAJOR). */
+/* The places of the order, the last one first. A finding that names the pace comes before those
+ * that gain little: a minor gain is within the error of predictions (RULE_SHARE_MAJOR). */
 enum urgency {
     INFORMS,
     COSTS_NO_TIME,

@@ -1,5 +1,5 @@
-/* What exceeds usual steps is one sum, which has one finding: it goes to the garbage or to
- * compilations if these are most of it, and else to the line that was seen most. */
+/* The time of long steps beyond usual ones is one sum, which has one finding: it goes to the
+ * garbage or to compilations if these are most of it, and else to the line that was seen most. */
 #include "harness/desk/diagnosis/program_times.h"
 
 #include "harness/base/figures/quantity.h"

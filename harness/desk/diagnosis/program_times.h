@@ -1,6 +1,6 @@
 /* Where the wall time of a recorded program went, as the recorder of `record` timed it from start
- * to end (scripts/recorder/chokepoint_program.py): a trace has only a few steps of it. What is rare
- * and dear, or grows, is a finding beside those of the trace. */
+ * to end (scripts/recorder/chokepoint_program.py): a trace has only a few steps of it. Costs that
+ * are rare and large, or that grow, are findings beside those of the trace. */
 #pragma once
 
 #include "harness/desk/diagnosis/rules/finding.h"

@@ -37,7 +37,7 @@ static void print_share(const struct page *page, const char *name, double ns, do
 
 /* --- Input --- */
 
-/* What was recorded: the device, how much, and by whom. */
+/* The origin of the trace: the device, how much was recorded, and by whom. */
 static void print_origin(const struct page *page, const struct summary *summary)
 {
     const struct trace_file *trace = summary->trace;

@@ -64,7 +64,7 @@ static void print_sites(const struct page *page, const struct snapshot *snapshot
     }
 }
 
-/* What the reserved memory is used for, and what of it is free. */
+/* The use of reserved memory, and how much of it is free. */
 static void print_reserved(const struct page *page, const struct snapshot_device *device)
 {
     page_heading(page, "Reserved at the end");
@@ -193,7 +193,7 @@ enum status snapshot_join(struct diagnosis *diagnosis, const struct snapshot_fil
             const struct snapshot_device *device = &snapshot->devices[i];
             struct finding made = joined(device, &device->findings[j], &diagnosis->facts[0]);
             int64_t at = 0;
-            /* Of several devices with the same finding, the worst counts. */
+            /* If several devices have the same finding, the worst counts. */
             while (at < count && others[at].id != made.id) at++;
             if (at == count)
                 others[count++] = made;

@@ -2,9 +2,9 @@
  * would import, call or build anything is refused with its name and place.
  *
  * The file is read once, in pieces. Values are known by numbers, 0 is None. Lists and tuples that
- * the file names again are one value, however often they come. Of dictionaries only the members are
- * kept that the caller names. So memory is bounded by the file: 8 bytes per value, and 4 per item;
- * a text is kept once. */
+ * the file names again are one value, however often they come. Only those members of dictionaries
+ * are kept that the caller names. So memory is bounded by the file: 8 bytes per value, and 4 per
+ * item; a text is kept once. */
 #pragma once
 
 #include "harness/base/status.h"

@@ -33,7 +33,7 @@ bool snapshot_is_of(const struct pickle *pickle, uint32_t segment, int64_t devic
     return pickle_integer(pickle, pickle_member(pickle, segment, WORD_DEVICE), 0) == device;
 }
 
-/* What is unused in a segment with a block in use is free in pieces; a segment without one could go
+/* Unused memory of a segment with a block in use is free in pieces; a segment without one could go
  * back to the driver as a whole. */
 static void take_blocks(struct snapshot_device *device, const struct pickle *pickle,
                         uint32_t blocks)

@@ -62,8 +62,8 @@ static void judge_growth(const struct snapshot *snapshot, struct snapshot_device
                                                       : "");
 }
 
-/* What is free at the end was in use at the peak, if that needed it: so both count. Pools of graphs
- * keep their memory by design, so they do not. */
+/* Memory that is free at the end may have been needed at the peak, so both moments are judged.
+ * Pools of graphs keep their memory by design, so they do not. */
 static void judge_fragmentation(const struct snapshot *snapshot, struct snapshot_device *device)
 {
     double reserved = (double)(device->reserved - device->pool_reserved);

@@ -1,5 +1,5 @@
-/* What the history of a snapshot tells: the curve of memory and its peak, and whether memory grows
- * from step to step. It is gone through once for each, and once more for who holds what
+/* Reads the history of a snapshot: the curve of memory and its peak, and whether memory grows from
+ * step to step. It is gone through once for each, and once more for who holds what
  * (snapshot_holders.c). */
 #include "harness/base/bisect.h"
 #include "harness/base/rows.h"

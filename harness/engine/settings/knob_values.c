@@ -1,6 +1,6 @@
 /* Reads and writes the values of settings. A kind of value is a row: its size, how it is read, how
- * it is written. What is written is read back as the same value, so settings can be kept as text in
- * results and saved states. */
+ * it is written. A value that is written is read back as the same value, so settings can be kept as
+ * text in results and saved states. */
 #include "harness/engine/settings/knob_values.h"
 
 #include "harness/base/figures/number.h"

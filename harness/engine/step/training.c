@@ -128,7 +128,7 @@ static enum status take_part(struct training *training)
     config->loader.part = config->ranks.pipeline ? 0 : ranks_rank();
     /* In a pipeline every rank sees all samples, each with its part of the model. */
     config->model.batch /= config->loader.parts;
-    /* That knob counts ranks from 1: 0 is none of them. */
+    /* uncached_rank counts ranks from 1: 0 is none of them. */
     if (config->loader.input == INPUT_CACHED && config->ranks.uncached_rank == ranks_rank() + 1)
         config->loader.input = INPUT_DECODED;
 

@@ -124,7 +124,7 @@ static void fill_communication(double *metric, const struct training *training,
 {
     const struct launch_config *launch = &training->config.launch;
     double updates = launch->one_update ? 1 : launch->accumulate;
-    /* What is divided by NAN is NAN, so that one rank has none of these. */
+    /* Divided by NAN, these metrics become NAN if there is only one rank. */
     double steps = ranks_count() > 1 ? (double)window->steps : NAN;
     double phases =
         window->phase_count > 0 && ranks_count() > 1 ? (double)window->phase_count : NAN;

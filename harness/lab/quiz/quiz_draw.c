@@ -1,5 +1,5 @@
-/* What a seed decides: which wrong choices stand beside the right one, where each stands, and which
- * set follows which. */
+/* Everything that a seed decides: which wrong choices stand beside the right one, where each
+ * stands, and which set follows which. */
 #include "harness/lab/quiz/quiz_draw.h"
 
 #include "harness/base/rows.h"

@@ -31,8 +31,8 @@ struct quiz_set {
     const char *evidence; /* the result's; NULL as well */
     double predicted;     /* its gain, from the trace; NaN: of no time, or nothing is wrong */
     double effect, low,
-        high; /* step time before / after, as measured; the interval may be NaN. Of a kernel: the
-               * count that shows it most, the larger over the smaller */
+        high; /* step time before / after, as measured; the interval may be NaN. For a kernel, the
+                 count that shows it most, the larger over the smaller */
 };
 
 /* Every trace of the result that can be asked about, in an order that the seed gives: of scenarios

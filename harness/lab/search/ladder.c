@@ -1,9 +1,8 @@
-/* A climb alternates two questions. What does a trace of the settings show? Its findings are gone
- * through in order until one has a fix: a scenario that accepts the finding here, and whose knob is
- * not yet where the fix puts it. Does that fix help? It is measured as a scenario of its own, kept
- * if it does, and then a new trace is due. A fix that is refused because of another setting first
- * needs that setting's own fix. At last, values that lessons call wrong and no trace shows are
- * measured together, as one block.
+/* A climb alternates two steps. It traces the settings and goes through the findings in order until
+ * one has a fix: a scenario that accepts the finding here, and whose knob is not yet where the fix
+ * puts it. Then it measures that fix as a scenario of its own, keeps it if it helps, and traces
+ * again. A fix that is refused because of another setting first needs that setting's own fix. At
+ * last, values that lessons call wrong and no trace shows are measured together, as one block.
  *
  * All that takes time is asked of the probe, so that tests climb without training. */
 #include "harness/lab/search/ladder.h"

@@ -213,7 +213,7 @@ int access_misaligned(const struct access *access, const struct warp *warp)
     return -1;
 }
 
-/* What a store puts into element `e`. */
+/* The value that a store puts into element `e`. */
 static uint64_t stored(const struct warp *warp, const struct instruction *instruction, int e, int l)
 {
     if (instruction->width == 8)

@@ -1,6 +1,6 @@
-/* cp.async: a copy from global to shared memory that is done when its group is waited for. What is
- * read is kept by the warp until then; so a kernel that does not wait finds what was there before,
- * or what nobody wrote. */
+/* cp.async: a copy from global to shared memory that is done when its group is waited for. The warp
+ * keeps the bytes that it read until then; so a kernel that does not wait finds what was there
+ * before, or what nobody wrote. */
 #include "harness/base/rows.h"
 #include "harness/simt/access/access.h"
 

@@ -200,7 +200,7 @@ bool shared_check(struct warp *warp, const struct instruction *instruction,
                   (unsigned long long)access->address[wrong], access->bytes);
         return false;
     }
-    /* Of lanes that load one word, the first and the last say as much as all. */
+    /* If all lanes load one word, checking the first and the last is as good as checking all. */
     if (!store && !atomic && access->shape == ACCESS_ONE && access->end - access->first > 1)
         step = access->end - access->first - 1;
     for (int l = access->first; l < access->end; l += step) {

@@ -18,9 +18,9 @@ struct lane_heap {
     uint64_t bytes;
 };
 
-/* What is known of a word of shared memory. A stamp is a warp in a phase, between two barriers. Of
- * the last write and read it is known too which lane of the warp it was, and at which of its
- * meetings (shared.c). */
+/* The accesses to a word of shared memory. A stamp is a warp in a phase, between two barriers. The
+ * last write and read also have the lane of the warp, and at which of its meetings it was
+ * (shared.c). */
 struct shared_word {
     uint32_t writer, reader;
     uint32_t second; /* the last reader of another warp than `reader` */

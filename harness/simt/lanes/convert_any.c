@@ -88,7 +88,7 @@ static uint64_t write_integer(const struct number_type *type, long double x, int
 
     if (x != x)
         return 0;
-    /* What does not fit is cut off, unless it is asked to be the nearest that does. */
+    /* Upper bits that do not fit are cut off, unless the nearest number that fits is asked for. */
     if (!(flags & NUMBER_HELD) && x >= -0x1p63L && x < 0x1p64L)
         return x < 0 ? (uint64_t)(int64_t)x : (uint64_t)x;
     x = x < least ? least : x > most ? most : x;
@@ -147,7 +147,8 @@ static uint64_t bits_of_lane(const struct warp *warp, int32_t place, bool is_lon
     return is_long ? REGISTER(uint64_t, place)[lane] : REGISTER(uint32_t, place)[lane];
 }
 
-/* Of two sources the first becomes the upper half; one source of two numbers becomes two. */
+/* With two sources, the first becomes the upper half of the result. One source that holds two
+ * numbers is converted into two. */
 void lanes_convert(struct warp *warp, const struct instruction *instruction)
 {
     int from = (int)(instruction->offset & 255), to = (int)(instruction->offset >> 8 & 255),

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a device has for malloc(), and for printf() in a launch, unless a program asks for more
- * ("Dynamic Global Memory Allocation", "Formatted Output"). */
+/* The memory that a device has for malloc(), and for printf() in a launch, unless a program asks
+ * for more ("Dynamic Global Memory Allocation", "Formatted Output"). */
 enum { HEAP_MOST = 8 << 20, PRINT_MOST = 1 << 20, TEXT_MOST = 1024 };
 
 static void *call_bytes(const struct warp *warp, const struct instruction *instruction, int lane,
@@ -135,7 +135,7 @@ static const char *print_one(FILE *to, const char *at, struct print_values *valu
     return at + 1;
 }
 
-/* What a lane prints goes to memory first, so that a launch prints no more than it may. */
+/* The output of a lane goes to memory first, so that a launch prints no more than it may. */
 void lanes_print(struct warp *warp, const struct instruction *instruction)
 {
     struct grid_launch *launch = warp->launch;

@@ -46,7 +46,8 @@ void lanes_unstage(struct warp *warp, const struct instruction *instruction)
 }
 
 /* Element `e` of register `r` of a lane: where it is in a tile of `rows` and `columns`. `each` is
- * how many elements a register has. Of A and C rows go first, in steps of 8; of B, columns last. */
+ * how many elements a register has. Registers of A and C go down the rows first, in steps of 8;
+ * those of B reach the next columns last. */
 static void place_of(const struct tile *tile, enum tile_part part, int lane, int r, int e, int *row,
                      int *column)
 {
@@ -120,8 +121,8 @@ static void read_tile(const struct warp *warp, const struct tile *tile, enum til
             }
 }
 
-/* What an element of D begins with, and what comes to it. Sums of whole numbers are exact in
- * doubles: at most 64 products of 16 bits, and 32 bits. */
+/* An element of D: the element of C, and the products that are added to it. Sums of whole numbers
+ * are exact in doubles: at most 64 products of 16 bits, and 32 bits. */
 static uint64_t sum_of(const struct tile *tile, const double *a, const double *b, uint64_t c,
                        bool saturates)
 {
@@ -139,8 +140,7 @@ static uint64_t sum_of(const struct tile *tile, const double *a, const double *b
     return number_write(type, (long double)sum, ROUND_NEAREST, NUMBER_HELD * (type == NUMBER_s32));
 }
 
-/* What lanes that are not there would give or get is not defined, so nothing is done without them.
- */
+/* PTX does not define the result if lanes are missing, so then the instruction does nothing. */
 static bool is_whole(struct warp *warp, const struct instruction *instruction)
 {
     warp_check_members(warp, instruction, UINT32_MAX);

@@ -1,5 +1,5 @@
-/* What a matrix instruction multiplies, packed into an instruction's offset, and the stage that its
- * registers pass through. */
+/* The shapes and types that a matrix instruction multiplies, packed into an instruction's offset,
+ * and the stage that its registers pass through. */
 #pragma once
 
 #include "harness/simt/code/lanes.h"

@@ -116,8 +116,9 @@ static enum status form_trap(struct reader *reader, struct statement *statement)
     return form_control(reader, statement, TRAP);
 }
 
-/* What says how memory is ordered and cached, and how long to wait: it changes nothing here, since
- * warps run one after the other and have no caches. A policy is a number that nobody looks at. */
+/* Instructions about the order and caching of memory, and about waiting. They change nothing
+ * here, since warps run one after the other and have no caches. A policy is a number that is
+ * never used. */
 static enum status form_nothing(struct reader *reader, struct statement *statement)
 {
     struct instruction row = statement_row(reader, statement);

@@ -283,8 +283,8 @@ static enum status global_variable(struct reader *reader)
     return reader_name(reader, name, SPACE_GLOBAL, (uint64_t)(uintptr_t)variable->memory);
 }
 
-/* What a parameter wants, for messages, from its declaration's first word on: pointers are marked
- * with .ptr by nvcc, and not by all others. */
+/* The kind of argument that a parameter takes, for messages, from its declaration's first word on.
+ * nvcc marks pointers with .ptr; some other compilers do not. */
 static void name_type(const struct reader *reader, int64_t at, uint64_t bytes, bool single,
                       char text[16])
 {
@@ -581,8 +581,9 @@ enum status module_read(struct module **made, const char *text, size_t bytes, co
     memcpy(reader.module->text, text, bytes);
     TRY_OUT(words_of(&reader.words, &reader.count, reader.module->text, bytes));
     while (reader.at < reader.count) TRY_OUT(declaration(&reader));
-    /* Whether a kernel is the only one is known now. What is not asked for is never read, so what
-     * it uses need not be known. The list of kernels has the last one first. */
+    /* Only now is it known whether the module has a single kernel. Bodies of kernels that are not
+     * asked for are never read, so they may use unknown instructions. The list of kernels has the
+     * last one first. */
     number = reader.body_count;
     only = wanted != NULL ? kernel_of_name(reader.module->kernels, wanted) : NULL;
     if (wanted == NULL && reader.body_count == 1)

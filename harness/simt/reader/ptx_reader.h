@@ -83,7 +83,8 @@ int reader_type_bits(struct ptx_word type);
 enum status reader_variable(struct reader *reader);
 
 /* A variable or parameter, NULL if there is none; and its address in the kernel that is being read,
- * to which a module's shared memory belongs from then on. That of dynamic memory is known later. */
+ * to which a module's shared memory belongs from then on. The address of dynamic memory is known
+ * later. */
 struct symbol *reader_symbol(const struct reader *reader, struct ptx_word name);
 enum status reader_address(struct reader *reader, struct symbol *symbol, uint64_t *value);
 

@@ -211,7 +211,7 @@ static enum status part_of(struct reader *reader, const struct statement *statem
     return STATUS_OK;
 }
 
-/* What comes after the row that makes it. */
+/* Takes a result out of the stage, after the instruction that makes it. */
 static enum status part_back(struct reader *reader, const struct statement *statement,
                              const struct tile *tile, enum tile_part part, int first,
                              const int32_t *numbers, int count)

@@ -494,8 +494,8 @@ static struct interval next_claim(const struct host_activity *activity, int64_t 
     return next;
 }
 
-/* Cuts a piece where claims begin and end. What is waiting, loading or copying by an event stays
- * what it is. */
+/* Cuts a piece where claims begin and end. Time that an event shows as waiting, loading or copying
+ * stays so. */
 static void tell_apart(void *context, int64_t start_ns, int64_t end_ns, enum host_kind kind)
 {
     const struct telling_apart *telling = context;

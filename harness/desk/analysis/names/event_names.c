@@ -1,5 +1,5 @@
-/* What names of events mean. Each meaning is a list of beginnings or of parts, which are looked for
- * in order; classes of kernels are rows of a table. */
+/* The meaning of event names. Each meaning is a list of beginnings or of parts, which are looked
+ * for in order; classes of kernels are rows of a table. */
 #include "harness/desk/analysis/names/event_names.h"
 
 #include "harness/base/status.h"
@@ -36,7 +36,7 @@ bool name_is_communication(const char *name)
                                              "deep_ep::",  "multimem",      "cross_device_",
                                              "msccl",      "quickreduce",   "userbuffers_",
                                              "nvshmem" };
-    /* What a kernel does, however it is spelt. */
+    /* Collectives, however they are spelt. */
     static const char *const collectives[] = { "allreduce",      "all_reduce",    "AllReduce",
                                                "reduce_scatter", "ReduceScatter", "allgather",
                                                "all_gather",     "AllGather",     "alltoall",

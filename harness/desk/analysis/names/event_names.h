@@ -29,8 +29,8 @@ bool name_needs_device(const char *name);
  * products that other kernels compute. */
 bool name_is_of_inductor(const char *name);
 
-/* A kernel that multiplies matrices, or convolves; those with a vector are bound by memory. Of
- * Inductor's, those from templates ("tem") do, but for attention. */
+/* A kernel that multiplies matrices, or convolves; those with a vector are bound by memory.
+ * Inductor's kernels from templates ("tem") do, but for attention. */
 bool name_is_product(const char *name);
 
 /* The wait for the next batch: PyTorch's enumerate(DataLoader) and enumerate(DataPipe), as in

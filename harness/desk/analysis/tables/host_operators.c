@@ -1,6 +1,6 @@
-/* What the host spends on operators itself, in one sweep per thread over its operators, by start,
- * with a stack of those that are open. Sums are of medians by name, so that a few slow calls do not
- * count as what an operator usually takes. */
+/* The time that the host itself spends on operators, in one sweep per thread over its operators, by
+ * start, with a stack of those that are open. Sums are of medians by name, so that a few slow calls
+ * do not count as what an operator usually takes. */
 #include "harness/desk/analysis/tables/host_operators.h"
 
 #include "harness/base/sort.h"

@@ -97,8 +97,9 @@ static inline bool timeline_counts(const struct timeline *timeline, const struct
 struct usage timeline_counted_usage(const struct timeline *timeline);
 
 /* The end of a wait at the start of the recording: work had been launched and waited, for a
- * twentieth of the recording or more, before the device had worked for a hundredth of that. What it
- * waited for began before the recording, and is not in it. INT64_MIN: there is none. */
+ * twentieth of the recording or more, before the device had worked for a hundredth of that. The
+ * work that it waited for began before the recording, and is not in it. INT64_MIN: there is
+ * none. */
 int64_t timeline_cut_ns(const struct timeline *timeline);
 
 /* The device that did most of the work; NULL: none did any. */

@@ -281,7 +281,7 @@ static uint64_t hash_of(const char *name)
     return hash;
 }
 
-/* What a name says already is a part of a step, not a step. */
+/* Whether the name itself says what is done: then it is a part of a step, not a step. */
 static bool has_meaning(const char *name)
 {
     enum phase phase;

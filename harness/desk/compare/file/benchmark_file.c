@@ -1,5 +1,5 @@
-/* Entries of the JSON are repetitions or aggregates; they are gathered into rows by name. What
- * gives no value is counted with its reason, so that a row that lost repetitions does not look
+/* Entries of the JSON are repetitions or aggregates; they are gathered into rows by name. An entry
+ * without a value is counted with its reason, so that a row that lost repetitions does not look
  * whole. */
 #include "harness/desk/compare/file/benchmark_file.h"
 

@@ -1,5 +1,5 @@
-/* What a diagnosis says of a trace, member by member. Names and order are those of its JSON, which
- * users read (docs/diagnosis.md); a digest has the same under the same names. */
+/* The diagnosis of a trace, member by member. Names and order are those of its JSON, which users
+ * read (docs/diagnosis.md); a digest has the same under the same names. */
 #include "harness/desk/diagnosis/digest/diagnosis_members.h"
 
 #include "harness/desk/diagnosis/rules/rules.h"

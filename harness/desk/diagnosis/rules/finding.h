@@ -45,8 +45,8 @@ struct finding {
     /* Id of the finding that hides this one, whose numbers are of the step that is left when that
      * one is fixed; NULL: of the step as it is. */
     const char *once_fixed;
-    /* Of a whole program that was recorded: the mean of all its steps, of which the lost time is a
-     * part; 0: of the trace's step. */
+    /* If a whole program was recorded: the mean of all its steps, of which the lost time is a part.
+     * 0: the lost time is a part of the trace's step. */
     double mean_step_ns;
     struct judged judged;
     char evidence[480];      /* in numbers, a sentence */

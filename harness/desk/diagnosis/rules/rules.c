@@ -1,6 +1,6 @@
-/* What rules share: their rows, the facts of a step, replays of it with what they advise, and how a
- * cost becomes a severity and a gain. A replay is asked for by rules and by whoever compares their
- * findings, so its times are kept (known_times). */
+/* Shared by all rules: their rows, the facts of a step, replays of it with what they advise, and
+ * how a cost becomes a severity and a gain. A replay is asked for by rules and by whoever compares
+ * their findings, so its times are kept (known_times). */
 #include "harness/desk/diagnosis/rules/rules.h"
 
 #include "harness/base/words/text.h"

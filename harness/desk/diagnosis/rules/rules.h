@@ -27,7 +27,7 @@
 #define RULE_SHARE_MAJOR    0.15
 #define RULE_SHARE_CRITICAL 0.5
 
-/* What takes this share of two steps is their cause, however little else is in them. */
+/* A cause that takes this share of two steps explains them, however little else is in them. */
 #define RULE_SHARE_FILLS 0.8
 
 /* A device that is busy for a smaller share of a step waits for its host, and is not called
@@ -220,10 +220,10 @@ double facts_device_share(const struct facts *facts);
  * operators. */
 double facts_computing_share(const struct facts *facts);
 
-/* What fills a step, if the device, or a host that is alone, is busy for RULE_BUSY_GOOD of it: the
- * device's computation, what it sends or copies meanwhile and hides behind nothing, or the host.
- * Whichever takes longest; half of a step that is sent or copied so is enough. NONE: the device
- * waits. */
+/* The bottleneck that fills a step, if the device, or a host that is alone, is busy for
+ * RULE_BUSY_GOOD of it: the device's computation, what it sends or copies meanwhile and hides
+ * behind nothing, or the host. Whichever takes longest; half of a step that is sent or copied so is
+ * enough. NONE: the device waits. */
 enum bottleneck facts_pace(const struct facts *facts);
 
 /* True if a device waits for its host, which is busy with more than that: what saves device time

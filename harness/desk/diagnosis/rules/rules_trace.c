@@ -288,7 +288,8 @@ static void say_outside(struct finding *finding, const char *when, const char *n
                      does[most], most == HOST_LAUNCHING ? note : "");
 }
 
-/* Of a trace without steps the page is about the time of the device's work. */
+/* The page of a trace without steps is about the time of the device's work only, so this tells how
+ * much longer the host was active. */
 static bool judge_host_outside(struct finding *finding, const struct facts *facts)
 {
     const struct summary *summary = facts->summary;

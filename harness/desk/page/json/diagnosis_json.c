@@ -1,6 +1,6 @@
-/* The document of a diagnosis: the run, if traces are the ranks of one, then each trace. What
- * digests have, too, is in diagnosis_members.h; tables and pictures of a trace have files of their
- * own. */
+/* The document of a diagnosis: the run, if traces are the ranks of one, then each trace. The
+ * members that digests have too are in diagnosis_members.h; tables and pictures of a trace have
+ * files of their own. */
 #include "harness/desk/page/json/diagnosis_json.h"
 
 #include "harness/desk/diagnosis/checklist.h"

@@ -93,7 +93,7 @@ void inflate_window_close(struct inflate_window *window)
     free(window);
 }
 
-/* What was read until then stays good, so this ends the text and is no error. */
+/* The text that was read until then stays good, so damage ends the text and is no error. */
 static void damaged(struct inflate_window *window, const char *what)
 {
     snprintf(window->damage, sizeof window->damage, "%s near byte %lld of the compressed file",

@@ -78,8 +78,8 @@ static int byte_of(const char *path, const char *ending, off_t at)
     return byte;
 }
 
-/* What stands in a log or a journal belongs to the database, but SQLite must write to make use of
- * it. A journal that is done with is empty or begins with zeros. */
+/* Changes in a log or a journal belong to the database, but SQLite would have to write to apply
+ * them. A journal that is no longer needed is empty or begins with zeros. */
 static enum status check_beside(const char *path)
 {
     enum { VERSION_AT = 19, WAL_VERSION = 2 };

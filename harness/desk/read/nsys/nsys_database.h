@@ -1,10 +1,10 @@
 /* The tables of an export, row by row, with columns by their names, as SQLite reads them.
  *
- * The file is of others. It is opened read only and unlocked, and nothing is written beside it. Of
- * its schema only tables and their stored columns are used: no view, trigger, virtual table or
- * generated column runs. A table ends as damaged if its rows do not count up, and a file that leads
- * SQLite in circles ends by a bound on its work. Memory does not depend on the file: SQLite keeps
- * 2 MB of pages, and a value has at most DATABASE_VALUE_BYTES.
+ * The file is not trusted. It is opened read only and unlocked, and nothing is written beside it.
+ * Only tables and their stored columns are used: no view, trigger, virtual table or generated
+ * column runs. A table ends as damaged if its rows do not count up, and a file that leads SQLite in
+ * circles ends by a bound on its work. Memory does not depend on the file: SQLite keeps 2 MB of
+ * pages, and a value has at most DATABASE_VALUE_BYTES.
  *
  * Errors: IO; BAD_INPUT: the file is damaged or is not read, the sentence says why;
  * OUT_OF_MEMORY. */

@@ -1,4 +1,4 @@
-/* What a result of cuDNN means to us. It is apart from cudnn.c because the stand-in for cuDNN in
+/* Turns a result of cuDNN into a status. It is apart from cudnn.c because the stand-in for cuDNN in
  * the tests takes this file and has functions of its own in place of the library's. */
 #include "harness/device/cuda/attention/cudnn.h"
 
