@@ -32,7 +32,7 @@ const struct scenario scenario_cache_flush = {
     .after = "never",
     .loss = LOSS_IDENTICAL,
     .expect = {
-        /* 3 per step on the CPU device, and none. */
+        /* 3 per step on the CPU device before the fix, and none after it. */
         { METRIC_ALLOCATIONS_PER_STEP, SHRINKS, .exact = true, .before_above = 2,
           .after_below = 0.5 },
         /* Eleven quick runs on two busy cores of an EPYC: 1.46 to 1.80; 18 on two cores of a Xeon:

@@ -164,7 +164,7 @@ static void add_median(struct arena *scratch, struct table *table, struct fleet 
     kind->figure_count++;
 }
 
-/* A machine that is out need not be so in every figure: those in which it is are named. */
+/* An outlier need not be one in every figure: this names those in which it is. */
 static void add_outliers(const struct fleet *fleet, struct fleet_kind *kind,
                          const struct table *table, int f)
 {

@@ -141,7 +141,8 @@ static int32_t new_place(struct simt_kernel *kernel, int bytes)
     return place;
 }
 
-/* Places in use, and until when; words and longs have their own. */
+/* A place in use, and the instruction that reads it last. Registers of different sizes never share
+ * a place. */
 struct used_place {
     int32_t place, last;
     uint8_t bytes;

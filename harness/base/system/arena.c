@@ -40,7 +40,7 @@ struct mapping {
 } __attribute__((aligned(64)));
 
 struct arena {
-    struct mapping own; /* the first mapping, which this is the beginning of */
+    struct mapping own; /* the first mapping; this struct lies at its beginning */
     struct arena *root, *parent;
     struct arena *scratch, *parts, *next; /* those of this arena; the next one of the parent's */
     char *free;

@@ -100,7 +100,7 @@ static bool lock_byte(int lock, int byte, short type, bool wait)
 /* The launch that this process is a rank of, as launchers say it. */
 struct launch {
     char id[256]; /* "": the launcher gives none */
-    int rank;     /* -1: of no launch */
+    int rank;     /* -1: this process is no rank */
 };
 
 static struct launch launch_here(void)

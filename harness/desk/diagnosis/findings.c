@@ -185,7 +185,7 @@ static void distrust(struct findings *findings, const struct facts *facts)
  * are gains of it. */
 static void doubt_uneven(struct findings *findings)
 {
-    const double much = 0.2; /* deviation over mean, like what a tracer may change (untrace()) */
+    const double much = 0.2; /* deviation over mean; untrace() allows a tracer the same */
     const struct finding *uneven = findings_find(findings, "uneven_steps");
 
     for (int64_t i = 0; i < findings->count && uneven != NULL && uneven->judged.value > much; i++) {
@@ -196,8 +196,8 @@ static void doubt_uneven(struct findings *findings)
     }
 }
 
-/* The lost time of the step without a tracer: the same share, but a replay leaves the computation
- * as it is. */
+/* The lost time of the step as it is without a tracer: the same share of it. For a replayed
+ * finding, the gain is computed anew, since the tracer does not slow the computation. */
 static void cost_untraced(struct finding *finding, const struct facts *facts)
 {
     double whole_ns = facts_whole_ns(facts);

@@ -12,10 +12,10 @@
 /* A cause with what its finding says of its change. */
 struct cause {
     const struct rule *rule;
-    double share;              /* of what the change gains */
+    double share;              /* the part of the change's gain that belongs to this cause */
     const struct rule *behind; /* whose change is to be made first; NULL: none */
     double least_step_ns;      /* of the traced step */
-    double own_ns; /* at least this is gained, which a replay may not see; 0: one does */
+    double own_ns; /* the least gain, if a replay cannot show it; 0: a replay shows it */
 };
 
 struct causes {
@@ -65,8 +65,8 @@ static double gain(struct changes *changes, const struct facts *facts, const str
     return cause->share * alone.gained_ns[make_change(&alone, facts, cause->rule)];
 }
 
-/* A cause whose gain has a bound takes what the others leave, and a cause with a change that is to
- * be made first comes last. */
+/* Causes are removed in this order: those whose gain is bounded by a least step after the others,
+ * and last those whose change needs another change first. */
 static int order_of(const struct cause *cause)
 {
     return cause->behind != NULL ? 2 : cause->least_step_ns > 0 ? 1 : 0;
@@ -109,7 +109,7 @@ static double step_without(const struct causes *causes, unsigned set)
 
 /* --- Causes --- */
 
-/* The time of a traced step that a finding has; of one without a gain, its cost. */
+/* The time of a traced step that a finding says can be saved; if it predicts no gain, its cost. */
 static double own_time_ns(const struct finding *finding, const struct facts *facts)
 {
     return finding->predicted_gain > 1

@@ -16,7 +16,8 @@ static const struct column columns[] = {
     { "", -22, 0 }, { "step", 8, 0 }, { "gain", 6, 0 }, { "", PAGE_CUT, 0 }
 };
 
-/* "without host_sync, data_loading". Rows of chosen causes add one each. */
+/* "without host_sync, data_loading". If the user chose the causes, each row adds one: "and
+ * data_loading". */
 static void name_row(char text[NAMES], const struct what_if *what_if, int number, bool adds)
 {
     unsigned causes = what_if->rows[number].causes;

@@ -91,7 +91,8 @@ static void judge_fragmentation(const struct snapshot *snapshot, struct snapshot
         quantity_bytes((double)device->largest_piece).text);
 }
 
-/* One round of taking and giving back may be a warm-up; two are a habit. */
+/* One round of taking memory from the driver and giving it back may be a warm-up; two are a
+ * habit. */
 static void judge_churn(struct snapshot_device *device)
 {
     bool repeats = device->has_steps

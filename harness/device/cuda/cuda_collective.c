@@ -290,7 +290,8 @@ static enum status queue_group(struct collectives *collectives, const struct col
     return status != STATUS_OK ? status : nccl_check(collectives->nccl, ended, "ncclGroupEnd()");
 }
 
-/* Under the lock. In place: NCCL knows it by a rank's part that is at its place in the whole. */
+/* Under the lock. In place: NCCL recognises this if a rank's part lies at its place in the whole
+ * buffer. */
 static enum status queue(struct collectives *collectives, const struct collective *collective,
                          cudaStream_t stream)
 {

@@ -206,8 +206,8 @@ out:
     return status;
 }
 
-/* With one of the others, as one message each way: parts of it would each wait for its
- * counterpart. */
+/* The message to and from one other rank, whole: if it were sent in parts, each part would wait for
+ * its counterpart. */
 static struct message peer_message(const void *context, int peer)
 {
     const struct collective *collective = context;

@@ -308,7 +308,8 @@ static void *work(void *argument)
             continue;
         }
         claim_next(loader, slot);
-        if (is_done(loader)) /* Nothing else wakes the others to end. */
+        if (is_done(loader)) /* Threads that wait must see that no batch is left, and nothing else
+                                wakes them. */
             pthread_cond_broadcast(&loader->claimable);
         load_claimed(loader, slot, &reader, caller_collates(loader));
         pthread_cond_signal(&loader->loaded);

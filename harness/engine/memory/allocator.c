@@ -84,7 +84,7 @@ static void raise_to(int64_t *peak, int64_t now)
         *peak = now;
 }
 
-/* After the totals have changed by `bytes`. */
+/* Records a change of the totals by `bytes`, after it. */
 static void record_change(const struct allocator *allocator, const void *address, int64_t bytes,
                           enum allocator_category category)
 {

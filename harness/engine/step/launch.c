@@ -270,7 +270,7 @@ enum status training_submit(struct training *training)
         }
         TRY(capture(training, own));
     }
-    first->steps++; /* of the length, with either input */
+    first->steps++; /* steps of this length; both inputs count together */
     if (own->graph != NULL) {
         int64_t start_ns = trace_clock(training->trace);
         enum status status;

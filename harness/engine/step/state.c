@@ -57,7 +57,7 @@ size_t state_bytes(const struct training *training)
 typedef enum status copy_function(struct stream *stream, enum copy_kind kind, void *to,
                                   const void *from, size_t bytes);
 
-/* Between the training and `state`, in the order of the file; `saves`: to it. */
+/* Copies the training to `state` (`saves`) or back, in the order of the file. */
 static enum status copy_all(struct training *training, copy_function *copy, enum copy_kind kind,
                             bool saves, char *state)
 {

@@ -451,7 +451,7 @@ static enum prolog_verdict judge_one(const struct one_device *item, bool again, 
     if (second->text == NULL) {
         snprintf(names, size, "%s", item->trouble);
         machine_read(&machine, "");
-        /* Others that keep all cores are a reason for a device to take long. */
+        /* A device may have taken long only because other programs keep all cores busy. */
         return machine.load_count > 0 && machine.load[0] > machine.cores_allowed ? PROLOG_BUSY
                                                                                  : PROLOG_UNFIT;
     }

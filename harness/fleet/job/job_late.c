@@ -268,7 +268,7 @@ static void look_at_ranks(struct looking *looking)
     }
 }
 
-/* Whether most of a node's ranks are late, or of those at a place, and not one alone. */
+/* Whether most ranks of the cause's set are late, and the set has more than one. */
 static bool are_mostly_late(const struct looking *looking, const struct job_cause *cause,
                             double least)
 {
@@ -314,7 +314,7 @@ static void look_at_nodes(struct looking *looking)
     look_at_sets(looking, JOB_LATE_NODE, job->node_count, values);
 }
 
-/* Racks, or places of a node's ranks. */
+/* The mean of each set of ranks: those of a rack, or those at the same place of their nodes. */
 static void look_at_means(struct looking *looking, enum job_cause_kind kind)
 {
     const struct job *job = looking->job;
@@ -361,7 +361,7 @@ static void look_at_drifts(struct looking *looking)
         add_candidate(looking, JOB_DRIFTING_NODE, which, values[which] - crowd.median);
 }
 
-/* Transfers of groups beyond those of groups that are alike. */
+/* Groups whose transfers take longer than those of other groups in the same slot of a step. */
 static void look_at_links(struct looking *looking)
 {
     const struct job *job = looking->job;

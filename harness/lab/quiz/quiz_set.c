@@ -76,7 +76,7 @@ static void add_wrong(struct quiz_pool *causes, struct quiz_pool *places,
 
     for (int i = 0; i < SCENARIO_FINDINGS && other->accept[i].id != NULL; i++) {
         const struct rule *rule = rule_find(other->accept[i].id);
-        /* Whether a finding is certainly no right answer. */
+        /* Whether this finding is certainly a wrong answer. */
         bool wrong = find_finding(findings, other->accept[i].id) == NULL &&
                      !is_listed(set->scenario->tolerated_after, other->accept[i].id) &&
                      !(set->variant == VARIANT_BEFORE &&

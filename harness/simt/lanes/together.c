@@ -187,7 +187,8 @@ void lanes_reduce(struct warp *warp, const struct instruction *instruction)
     LANES(uint32_t, REGISTER(uint32_t, instruction->d[0]), v = result)
 }
 
-/* The lanes with the same number; or of all, whether they have one and the same. */
+/* match.any: the lanes with the same number as this one. match.all: all lanes if they have one
+ * number, else none. */
 void lanes_match(struct warp *warp, const struct instruction *instruction)
 {
     uint64_t x[SIMT_LANES];

@@ -59,7 +59,8 @@ static enum status dynamic_memory(struct reader *reader, int bits, int32_t *numb
                            number);
 }
 
-/* Registers that are read when the instruction runs: how many bits, and which part of a count. */
+/* Registers whose value is read anew each time the instruction runs: their bits, and whether they
+ * have the low or high half of a 64-bit count, or all of it. */
 static const struct {
     const char *name;
     int bits, mode;

@@ -93,7 +93,7 @@ static int64_t take_segment(void *context, const struct call_segment *segment)
         const struct costly_time *time = &times->items[i];
         int64_t ns = interval_earlier(time->end_ns, segment->end_ns) -
                      interval_later(time->start_ns, segment->start_ns);
-        if (ns <= 0) /* times should not overlap; it is no reason to count below zero */
+        if (ns <= 0) /* less only if times overlap, which they should not */
             continue;
         covered_ns += ns;
         cost_ns += time->cost_ns * (double)ns / (double)(time->end_ns - time->start_ns);

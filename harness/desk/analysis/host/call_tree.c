@@ -77,8 +77,8 @@ struct growing {
     struct arena *arena, *scratch;
     struct triple_table known;
     uint8_t *owners; /* by name of a frame: enum owner */
-    /* By node, the one of the call that followed when it was called last: in a loop it follows
-     * again. */
+    /* For each node, the node of the call that came after it the last time: in a loop it comes next
+     * again, so it is tried first. */
     uint32_t *followers;
     int64_t follower_room;
     uint32_t last; /* node */

@@ -28,7 +28,7 @@ struct allocated_moment {
 };
 
 struct allocated {
-    struct allocated_moment *moments; /* by time; one more, with the sum of all */
+    struct allocated_moment *moments; /* by time; the one after the last has the sum of all */
     int64_t count;
     int64_t near; /* where the last span began: the next one is not far */
 };

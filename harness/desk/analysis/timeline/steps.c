@@ -27,7 +27,8 @@ bool step_is_marked(const struct trace_file *trace, const struct trace_event *ev
            name_is_step(trace_file_name(trace, event->name), number);
 }
 
-/* The parts of operators and annotations, by name. Beside a device, messages are its work. */
+/* The part of a step that each name of an operator or annotation stands for. With a device,
+ * messages are device work, so they are a part only if the host is alone. */
 static const enum step_part *parts_by_name(struct arena *scratch, const struct timeline *timeline)
 {
     uint32_t count = trace_file_name_count(timeline->trace);

@@ -140,7 +140,8 @@ static double owen(double z, double a)
     return a * sum / (2 * M_PI);
 }
 
-/* The first split reaches z, or a further one does and the one before it does not. */
+/* The chance that the first split reaches z, plus, for each further split, the chance that it does
+ * and the one before it does not. */
 double change_scan_chance(double z, int count, int least)
 {
     double chance = normal_above(z);
@@ -287,7 +288,8 @@ static int recent_sign(const double *values, int runs, double error, double *sco
     for (int i = before; i < part.count; i++) sum += scores[i];
     sign = sum > 0 ? 1 : -1;
     z = fabs(standardised(&part, before, sum));
-    if (!(z > 1)) /* One of three is not, and no error rate that anybody wants is that large. */
+    if (!(z > 1)) /* Noise alone exceeds 1 in one of three series, and nobody wants an error rate
+                     that large. */
         return 0;
     chance = recent_chance(&part, z, sign);
     return isnan(chance) ? 2 : chance <= error ? sign : 0;

@@ -110,8 +110,8 @@ static double ranks_of(const struct facts *facts)
     return ranks > 1 ? (double)ranks : 0;
 }
 
-/* Whether a larger number of micro-batches would make the bubble smaller, which is more than a
- * healthy one's. */
+/* Whether the bubble is larger than a healthy pipeline's, and more micro-batches would make it
+ * smaller. */
 static bool bubble_matters(const struct facts *facts)
 {
     double ranks = ranks_of(facts);

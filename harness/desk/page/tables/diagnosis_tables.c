@@ -17,7 +17,7 @@
 
 enum { ROWS_USUAL = 8 };
 
-/* Prefixes that C++ names repeat in every row tell rows apart no better. */
+/* Leaves out prefixes that most C++ names share: they do not help to tell rows apart. */
 const char *cell_name(char text[NAME_SIZE], const char *name)
 {
     static const char *const noise[] = { "void ", "(anonymous namespace)::", "at::native::",

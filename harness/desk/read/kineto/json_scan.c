@@ -239,7 +239,7 @@ struct decimal {
     uint64_t digits; /* value = digits x 10^exponent */
     int exponent;
     int dropped; /* the first digit that found no room */
-    bool exact;  /* none was dropped but zeros */
+    bool exact;  /* only zeros were dropped */
 };
 
 /* Takes a run of digits; `scale` is what each does to the exponent: -1 in a fraction, 0 before. */

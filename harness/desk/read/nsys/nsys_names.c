@@ -1,5 +1,5 @@
-/* The strings of an export, and the names in them. Strings are kept by id, and each is respelt once
- * for each use that somebody makes of it. */
+/* The strings of an export, and the names in them. Strings are kept by id. Some uses spell a name
+ * differently; each such spelling is made once, when it is first needed. */
 #include "harness/desk/read/nsys/nsys_names.h"
 
 #include "harness/base/rows.h"

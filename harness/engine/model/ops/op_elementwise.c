@@ -138,7 +138,8 @@ static enum status norm_parameter_gradients(const struct op *op, const struct op
     TRY(LAUNCH(context->stream, dbias->dtype, columns_finish, op->in, .y = dbias->data,
                .partial = dbiases, .width = op->in, .parts = grid.parts,
                .accumulate = context->accumulate));
-    /* The pass may use it once more. */
+    /* column_sums() may overwrite this workspace later in the pass, so its checksum is taken
+     * now. */
     TRY(tensor_sums_add(context->sums, op->name, true, op->backward.writes[3]));
 
     return STATUS_OK;

@@ -439,7 +439,8 @@ static enum status experts_backward(const struct op *op, const struct op_context
     return STATUS_OK;
 }
 
-/* The products of a rank's tokens, as many as all ranks compute on average. */
+/* The products of the experts here. The flops are those of an average rank, since the number of
+ * tokens is known only later. */
 static struct op op_compute(struct mixture *mixture)
 {
     const struct expert_tensors *t = &mixture->tensors;

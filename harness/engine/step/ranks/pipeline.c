@@ -92,8 +92,9 @@ struct place {
     int64_t slot; /* the first that is free */
 };
 
-/* Whether both ranks have come to the message between them, which takes no slot, and moves them on.
- * Each waits for the other, who sends too (collective.h). */
+/* Whether both ranks have reached the message between them; if so, moves both past it. A message
+ * takes no slot. Each rank waits for the other, since both send and receive at once
+ * (collective.h). */
 static bool meet(struct place *places, int rank)
 {
     struct place *own = &places[rank], *other;
