@@ -249,7 +249,7 @@ class Check:
                      (one["reason"] if result != "ok" else ""))
 
     def summarise(self, name, end):
-        """What diagnose says of each trace, beside those that are not large."""
+        """Writes the diagnosis of each trace, and then removes the trace if it is large."""
         for trace in sorted(glob.glob(self.path(name, "*", "traces", "*.gz"))):
             kept = trace.replace("/traces/", "/diagnoses/").removesuffix(".gz")
             if not os.path.exists(kept):

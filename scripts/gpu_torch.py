@@ -127,7 +127,7 @@ def time_us(run, device, window_s):
 
 
 def ours(options, *arguments):
-    """What chokepoint prints as JSON. Its libraries of CUDA are not PyTorch's."""
+    """The JSON that chokepoint prints. Its libraries of CUDA are not PyTorch's."""
     environment = dict(os.environ)
     environment["LD_LIBRARY_PATH"] = environment.get("CHOKEPOINT_LIBRARIES", environment.get("LD_LIBRARY_PATH", ""))
     done = subprocess.run([options.program, *arguments, f"--device={options.device}"], capture_output=True, text=True,

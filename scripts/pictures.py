@@ -122,7 +122,7 @@ def table(head, rows):
 
 
 def worth(scenario, measured):
-    """What the fix was worth: the time of a step, and what the scenario is about."""
+    """The effect of the fix: on the time of a step, and on what the scenario is about."""
     one = measured.get(scenario["name"])
     if one is None or one.get("effect") is None:
         return ("only on a GPU" if "cpu" not in scenario["devices"] else "-"), ""

@@ -15,7 +15,7 @@ def _numbers(of: Union[int, Sequence[int]]) -> str:
 
 
 def _parts_of(value: Any) -> List[Any]:
-    """What numba passes for an argument: of an array its owners, sizes, memory, shape and strides."""
+    """The values that numba passes for an argument: for an array its owners, sizes, memory, shape and strides."""
     import numpy
 
     if not isinstance(value, numpy.ndarray):

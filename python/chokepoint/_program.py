@@ -32,7 +32,7 @@ def environment() -> Dict[str, str]:
 
 
 def call(arguments: List[str], given: bytes = b"") -> str:
-    """What the program prints. Error: its exit code is neither 0 nor 1."""
+    """The output of the program. Error: its exit code is neither 0 nor 1."""
     done = subprocess.run(["chokepoint", *arguments], executable=PROGRAM, input=given, capture_output=True, check=False, env=environment())
     if done.returncode not in (0, 1):
         raise Error(done.returncode, done.stderr.decode(errors="replace").strip())
@@ -40,7 +40,7 @@ def call(arguments: List[str], given: bytes = b"") -> str:
 
 
 def version() -> str:
-    """Of this package; of the program where there is no package, as in a checkout; "": neither is there."""
+    """The version of this package; in a checkout, which has no package, that of the program; "": neither is there."""
     try:
         from importlib.metadata import version as of_package
 
@@ -50,7 +50,7 @@ def version() -> str:
 
 
 def diagnose(*traces: Union[Path, bytes], timeline: int = 0) -> Dict[str, Any]:
-    """What is wrong in these traces, as `chokepoint diagnose --format=json` has it.
+    """The findings in these traces, as `chokepoint diagnose --format=json` has them.
 
     traces: files, folders of them, or the bytes of one trace. Several files that are the ranks of a run are judged
     together.

@@ -55,7 +55,7 @@ class recording:
 
     @property
     def steps(self) -> int:
-        """That were recorded plainly; 0: none was, and `why` says why."""
+        """How many steps were recorded plainly; 0: none was, and `why` says why."""
         return sum(part["steps"] for part in self._recorder.files if part["part"] == "plain")
 
     @property
@@ -67,7 +67,7 @@ class recording:
         return why
 
     def diagnose(self) -> Dict[str, Any]:
-        """What the recorded steps show, as chokepoint.diagnose() has it. Error: nothing was recorded."""
+        """The findings of the recorded steps, as chokepoint.diagnose() has them. Error: nothing was recorded."""
         if self.steps == 0:
             raise Error(2, f"nothing was recorded: {self.why}")
         return diagnose(self.folder)

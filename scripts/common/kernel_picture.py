@@ -1,5 +1,5 @@
-"""What the page and the plots show of one kernel, from the JSON of `chokepoint kernel`: a picture of one request of each
-access as shapes, which either draws, and the lines of the source beside their counts."""
+"""The parts of the page and the plots that show one kernel, from the JSON of `chokepoint kernel`: a picture of one
+request of each access as shapes, which either draws, and the lines of the source beside their counts."""
 import os
 
 LANES, SECTOR, BANKS, WORD = 32, 32, 32, 4
@@ -77,7 +77,7 @@ def unit_of(sample):
 
 
 def pictures_of(found, most):
-    """Of the accesses that waste most, and of the others of their kind; one per line and access."""
+    """Pictures of the accesses that waste most, and of the others of their kind; one per line and access."""
     drawn, seen = [], set()
     order = sorted(found["samples"], key=lambda one: one["wanted_mean"] * one["requests"] -
                    one["touched_mean"] * one["requests"])

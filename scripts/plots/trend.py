@@ -92,7 +92,7 @@ def tick(point):
 
 
 def remarks(found):
-    """What the lines below the title say: whose files they are, what parts them, and what is not there."""
+    """The lines below the title: whose files they are, what parts them, and what is missing."""
     devices = sorted({point["device"] for point in found["points"]})
     gaps = [f"{len(found['gaps']) + 1} lines, which do not compare: {found['gaps'][0]}"] if found["gaps"] else []
     lacking = [f"{len(found['lacking'])} of the files lack this row"] if found["lacking"] else []

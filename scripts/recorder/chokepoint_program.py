@@ -30,7 +30,7 @@ PIECES = 16            # of the run, whose usual steps are compared
 
 
 def age_s():
-    """Of this process: Linux says when it began, in ticks since it was booted (proc_pid_stat(5), field 22)."""
+    """The age of this process in seconds: Linux says when it began, in ticks since it was booted (proc_pid_stat(5), field 22)."""
     try:
         with open("/proc/self/stat") as file:
             ticks = int(file.read().rpartition(")")[2].split()[19])
@@ -238,7 +238,7 @@ class Program:
 
     @staticmethod
     def count_compilations():
-        """Of functions, by torch.compile."""
+        """How many functions torch.compile has compiled."""
         utils = sys.modules.get("torch._dynamo.utils")
         try:
             return utils.counters["frames"]["total"]
@@ -266,7 +266,7 @@ class Program:
             gc.callbacks.remove(self.collected)
 
     def note(self):
-        """What is written of it, in seconds."""
+        """The part of record.json about the program, in seconds."""
         now = time.perf_counter()
         in_steps = 0.0 if self.first is None else self.steps_s + self.recording_s + self.core_wait_s
         before = (self.first or now) - self.began

@@ -192,7 +192,7 @@ class Recorder:
             self.mark()
 
     def start_over(self):
-        """What was taken for inference was an evaluation before the training."""
+        """Starts over: the calls that were taken for inference were an evaluation before the training."""
         if self.profiler is not None:
             self.end_profiler()
         for file in self.files:
@@ -315,7 +315,7 @@ class Recorder:
         part.steps = max(part.steps, min(int(chokepoint_stacks.SAMPLED_S / step_s), chokepoint_stacks.STEPS_MOST))
 
     def end_part(self):
-        """Writes the trace. What the profiler keeps is freed here, and not by Python within a later step."""
+        """Writes the trace. The profiler's memory is freed here, and not by Python within a later step."""
         part, steps = self.parts[self.part], self.profiled - self.parts[self.part].warmup
         self.part += 1
         if steps < part.steps:
@@ -457,7 +457,7 @@ class Recorder:
             steps, 2 if len(self.before) > 6 else 1)
 
     def write_note(self):
-        """What this process did, in notes/HOST.PID.json of the folder; `chokepoint record` puts the notes of all processes
+        """Writes what this process did to notes/HOST.PID.json of the folder; `chokepoint record` puts the notes of all processes
         into record.json."""
         folder = os.path.join(self.folder, "notes")
         os.makedirs(folder, exist_ok=True)
@@ -895,7 +895,7 @@ def start(recorder):
 
 
 def stop(recorder):
-    """What is wrapped and waited for is given back, after ended()."""
+    """Undoes all wrapping and takes back all hooks, after ended()."""
     recorder.leave()
     if recorder.finder in sys.meta_path:
         sys.meta_path.remove(recorder.finder)

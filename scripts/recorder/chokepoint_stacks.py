@@ -2,7 +2,7 @@
 
 PyTorch's profiler can record each call of Python. That is exact, and took 2.3 KB and 40 us per call (PyTorch 2.15, two
 cores of a Xeon), nearly all of it when the trace is written. So the calls of one step are counted first (CallCount), for
-at most MOST_CALLS, and in steps with more of them a thread looks at the stack every ms (Sampler). What it saw becomes
+at most MOST_CALLS, and in steps with more of them a thread looks at the stack every ms (Sampler). Its samples become
 calls of the same form in the trace: from half way between two looks to half way between the next two.
 """
 import gzip

@@ -1,1 +1,1 @@
-"""The pages that scripts/report.py writes. Of `report`: sources.py reads, page.py and its templates show."""
+"""The pages that scripts/report.py writes. For `report`, sources.py reads, page.py and its templates show."""

@@ -32,7 +32,7 @@ def packed_layer(layer, rows):
 
 
 def packed_map(found):
-    """What the page draws: numbers as JSON, and the values of all layers behind each other as bytes."""
+    """The data that the page draws: numbers as JSON, and the values of all layers behind each other as bytes."""
     ranks = found["map"]["ranks"]
     layers, values = zip(*[packed_layer(layer, len(ranks)) for layer in found["map"]["layers"]])
     timeline = found["map"]["timeline"]

@@ -228,7 +228,7 @@ RESERVED = {"live": ("live", "end_bytes"), "rounding": ("lost to rounding", "rou
 
 
 def drawn_device(device):
-    """What the browser draws: memory as that of a trace, and the calls at the peak. Without times events stand for them."""
+    """The data that the browser draws: memory as that of a trace, and the calls at the peak. Without times events stand for them."""
     curve = device["curve"]
     has_times = curve["has_times"]
     at_ns = [1000 * at for at in curve["at_us"]] if has_times else curve["event"]
@@ -311,7 +311,7 @@ def svg(picture):
 
 
 def view_kernel(found, name, pictures_most):
-    """What `kernel` counted, as a page shows it."""
+    """The counts of `kernel`, as a page shows them."""
     counts, lines = found["counts"], kernel_picture.lines_of(found)
     pictures = [{**one, "svg": svg(one["picture"])} for one in kernel_picture.pictures_of(found, pictures_most)]
     return {**found, "name": name, "code": lines, "pictures": pictures,

@@ -44,7 +44,7 @@ def ask(program, arguments):
 
 
 def diagnose(program, paths):
-    """What diagnose says of these files, {} if it says nothing, and its errors."""
+    """The diagnosis of these files, {} if there is none, and its errors."""
     said, errors = ask(program, ["diagnose", "--format=json", f"--timeline={TIMELINE_STEPS}", "--what-if",
                          "--", *paths])
     return said or {}, errors

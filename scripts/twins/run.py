@@ -70,7 +70,7 @@ def measure(name, variant, device, trace):
 
 
 def child(name, variant, device, trace=""):
-    """What measure() prints in a process of its own."""
+    """The output of measure() in a process of its own."""
     done = subprocess.run([sys.executable, str(HERE / "run.py"), name, "--measure", variant, "--device", device,
                            "--trace", trace], capture_output=True, text=True, check=False)
     if done.returncode != 0:

@@ -360,7 +360,7 @@ static void wrong_releases_are_refused(void **state)
     OK(device_memory_trim(test->device));
 }
 
-/* Of a GPU whose memory is the host's, files that are cached leave little for CUDA to see. */
+/* If a GPU uses the host's memory, cached files leave little of it for CUDA to see. */
 static void memory_that_the_host_would_give_up_is_capacity(void **state)
 {
     enum { LEFT = 1 << 20 };

@@ -199,10 +199,10 @@ static void of_healthy_fleets_one_in_a_hundred_is_flagged_at_most(void **state)
     }
 }
 
-/* What is stated to show is the bound and 0.84 deviations. With a thousand machines the bound is
- * that of normal noise for one false alarm in a hundred fleets, all figures of all machines
- * together, less the part that is kept for tails that are heavier than they look (TAILS_ESTIMATED
- * in fleet.c, 0.375), and hardly more. */
+/* The smallest effect that a figure is stated to show is the bound and 0.84 deviations. With a
+ * thousand machines the bound is that of normal noise for one false alarm in a hundred fleets, all
+ * figures of all machines together, less the part that is kept for tails that are heavier than they
+ * look (TAILS_ESTIMATED in fleet.c, 0.375), and hardly more. */
 static void the_bound_of_many_machines_is_that_of_normal_noise(void **state)
 {
     enum { MACHINES = 1000, TESTS = MACHINES * (FIGURES + 1) };

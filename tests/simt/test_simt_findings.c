@@ -294,8 +294,8 @@ static enum simt_finding_kind launch(struct ptx_machine *machine, uint32_t strea
     return machine->finding.kind;
 }
 
-/* A kernel on stream 1 writes 128 bytes. What another stream does with them must come after it, and
- * what writes to them after whoever read them. */
+/* A kernel on stream 1 writes 128 bytes. Another stream must use them after it, and a write to them
+ * must come after every read of them. */
 static void work_of_streams_that_nothing_orders_is_found(void **state)
 {
     _Alignas(256) uint32_t memory[WORDS] = { 0 }, hosts[1] = { 0 };
@@ -470,7 +470,7 @@ static void atomic_operations_count_up_and_down(void **state)
                     1, 64, counted);
 }
 
-/* Of 96 threads those below 70 say yes at one barrier, all at the next, none at the last. */
+/* Threads 0 to 69 of 96 say yes at the first barrier, all at the next, none at the last. */
 static uint32_t voted(uint32_t thread)
 {
     return 70 + 1000 * (96 + 1 + 2) + thread;

@@ -325,7 +325,7 @@ static void operators_and_annotations_of_one_name_are_two_rows(void **state)
     made_release(&analysed);
 }
 
-/* Of three the median counts, and of each 5 us are its own cost. */
+/* The median of three counts, and 5 us of each are its own cost. */
 static void operators_count_with_the_median_of_their_name(void **state)
 {
     struct analysed analysed;

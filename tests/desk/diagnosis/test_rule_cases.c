@@ -446,9 +446,9 @@ static void every_rule_fires_and_has_a_near_miss(void **state)
     }
 }
 
-/* What follows information is only minor: such
- * information names what sets the pace, or says that the trace tells little. The headline is about
- * the first finding, if that says what limits the run. Whether information is followed so. */
+/* Only minor findings follow information: such information names what sets the pace, or says that
+ * the trace tells little. The headline is about the first finding, if that says what limits the
+ * run. Returns whether anything follows information at all. */
 static bool is_in_order(const struct made_loop *loop)
 {
     struct found found = found_judge(loop);

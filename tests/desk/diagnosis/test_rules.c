@@ -51,7 +51,7 @@ static bool begins(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* What the engine does goes by members; what users read says the same. */
+/* The engine goes by the members of a rule; its texts must say the same. */
 static void texts_agree_with_what_a_rule_does(void **state)
 {
     const struct rule *rule;

@@ -98,11 +98,11 @@ static void cross_entropy_of_equal_logits_is_the_logarithm_of_their_number(void 
     }
 }
 
-/* What p, of a class whose logit is x below the largest, may err by, in units of 2^-24 of its
- * scale: exp(-x) by 2 x + 4 of them (test_experts), and the sum by the mean of that, in which x is
- * at most the entropy, log(classes), and by its additions, eight at once. What comes of it, p less
- * 1 or 0, is rounded by difference and scale. The difference of two large terms is small, so its
- * own size is no measure. */
+/* The error that p may have, for a class whose logit is x below the largest, in units of 2^-24 of
+ * its scale: exp(-x) by 2 x + 4 of them (test_experts), and the sum by the mean of that, in which x
+ * is at most the entropy, log(classes), and by its additions, eight at once. The gradient, p less 1
+ * or 0, is rounded by difference and scale. The difference of two large terms is small, so its own
+ * size is no measure. */
 static double *gradient_units(struct workbench *bench, const struct scored *s, double scale)
 {
     double *units = workbench_doubles(bench, s->rows * s->width);

@@ -93,7 +93,7 @@ static void progress(void *context, const struct scenario *of, const struct expe
         seen->stop = 1;
 }
 
-/* Of each test. */
+/* Set anew for each test. */
 static struct protocol how;
 static struct seen seen;
 static struct scenario_result result;

@@ -17,7 +17,7 @@ static const struct scenario plain = {
     .after = "20",
 };
 
-/* Of each test: `plain`, once, in windows that are not shortened. */
+/* Set anew for each test: `plain`, once, in windows that are not shortened. */
 static struct scenario scenario;
 static struct protocol protocol;
 

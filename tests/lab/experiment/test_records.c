@@ -28,7 +28,7 @@ static struct record sample_repetition(double *step_ns)
     return record;
 }
 
-/* What was sent, and came back; both are freed at the end of each test. */
+/* The line that was sent, and the record that came back; both are freed at the end of each test. */
 static char *line;
 static struct record back;
 

@@ -7,8 +7,8 @@
 
 #include <math.h>
 
-/* Of each test: item_sync, reproduced, and a second one that was skipped; and what was printed
- * last. */
+/* Set anew for each test: item_sync, reproduced, and a second one that was skipped; and what was
+ * printed last. */
 static struct scenario_result results[2], *const result = results;
 static char *text;
 
