@@ -31,8 +31,9 @@ static const struct {
 };
 enum { SHAPES = ARRAY_SIZE(shapes) };
 
-/* Machines fewer to judge by, for each that is named. More than 1, because the one that is removed
- * is always the most extreme. Fitted on generated fleets (tests/fleet/test_fleet.c). */
+/* The number by which each outlier reduces the count of machines that the noise is estimated from.
+ * More than 1, because the one that is removed is always the most extreme. Fitted on generated
+ * fleets (tests/fleet/test_fleet.c). */
 static const double PART_MISSED = 1.9;
 
 /* So many values of healthy machines are what `before` is meant for; it counts the more the fewer

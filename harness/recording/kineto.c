@@ -91,7 +91,7 @@ static void see(struct writer *writer, int64_t pid, int64_t tid)
         writer->places[writer->place_count++] = (struct place){ pid, tid };
 }
 
-/* Up to the time; the event is still open. */
+/* Writes an event up to its time; the caller closes it. */
 static void event_open(struct writer *writer, const char *phase, const char *category,
                        const char *name, int64_t pid, int64_t tid, int64_t at_ns)
 {

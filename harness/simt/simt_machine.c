@@ -1,7 +1,7 @@
 /* The machine: its memory, and launches. Blocks of a grid follow each other, and so do the warps of
  * a block, each until it ends or waits at a barrier: one of the orders that a GPU may choose, and
  * the same one every time. Errors that only another order would show are found by what is known of
- * every word (code/memory.c, lanes/shared.c), not by trying orders. */
+ * every word (code/memory.c, access/shared.c), not by trying orders. */
 #include "harness/simt/simt_machine.h"
 
 #include "harness/base/rows.h"

@@ -88,8 +88,8 @@ static void check_barrier(struct warp *warp, const struct instruction *row, uint
                   "lanes 0x%08x of its warp are elsewhere", warp->live & ~here);
 }
 
-/* Executes an instruction that is not plain; *pc is the next one. Whether the same entry goes
- * on. */
+/* Executes an instruction that is not plain; *pc is the next one. Returns whether the same entry of
+ * the stack goes on. */
 static bool run_control(struct warp *warp, int32_t *pc, int32_t meet)
 {
     const struct instruction *row = &warp->launch->kernel->code[*pc];

@@ -6,7 +6,7 @@
  * q, k, v, y and their gradients are [samples, heads, tokens, width]; lse and delta are floats
  * [samples, heads, tokens]. Keys count up to lengths[sample] (`tokens` if lengths is NULL),
  * queries all do. A row is a tile of ATTENTION_TILE queries, or keys, of one head:
- * attention_tiles() rows. */
+ * ATTENTION_TILES() rows. */
 #pragma once
 
 enum { ATTENTION_TILE = 32, ATTENTION_WIDTH_MOST = 128 };

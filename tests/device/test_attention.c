@@ -424,7 +424,7 @@ static void what_it_cannot_do_is_said(void **state)
     assert_error_says("planned");
 }
 
-/* Statuses of cudnn_graph.h: no compilation (NVRTC is missing), no memory, an error of the driver.
+/* Statuses of cudnn_errors.c: no compilation (NVRTC is missing), no memory, an error of the driver.
  * Another engine is tried, and where none is left the caller takes its own kernels. A bad parameter
  * is our mistake. */
 static void an_engine_that_fails_is_passed_over(void **state)

@@ -1,6 +1,6 @@
 /* A child in a process group of its own, so that what it starts ends with it. Its output is read as
- * it comes, or a full pipe would hold it up; each turn of the wait looks at time, end and output.
- */
+ * it comes, or a full pipe would hold it up; each iteration of the wait looks at time, end and
+ * output. */
 #include "harness/base/system/side_program.h"
 
 #include "harness/base/clock.h"

@@ -63,8 +63,8 @@ static void close_folder(int folder)
         close(folder);
 }
 
-/* As scandir(), of a folder that is open; 0 for -1. `versionsort`, so that rank 2 comes before rank
- * 10. */
+/* scandir() for an open folder; 0 entries if `folder` is -1. `versionsort`, so that rank 2 comes
+ * before rank 10. */
 static int list_folder(int folder, struct dirent ***entries,
                        int (*wanted)(const struct dirent *entry))
 {

@@ -98,7 +98,7 @@ static void cells_of(const struct drawing *drawing, const struct excerpt_bar *ba
 }
 
 /* The last paint stays: the innermost of nested events. A bar that stands for several has gaps,
- * which are not painted; and what short ones got too much, those that follow get too little. */
+ * which are not painted; and if short bars got too many cells, the bars after them get fewer. */
 static void paint(const struct drawing *drawing, const struct excerpt_row *row,
                   char cells[CELLS_MOST])
 {

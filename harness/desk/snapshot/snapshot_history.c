@@ -94,7 +94,8 @@ static void find_start(const struct memory_history *history, int64_t *live, int6
     *reserved = *reserved > 0 ? *reserved : 0;
 }
 
-/* The curve; live_end and reserved are of the segments. */
+/* Fills the curve and its peak. The live and reserved bytes at the end come from the segments
+ * instead. */
 static void follow(struct memory_history *history)
 {
     struct snapshot_device *device = history->device;

@@ -1,9 +1,9 @@
 /* The health of a device: everything but its work that decides its speed.
  *
  * A reading changes nothing and never fails. A value that cannot be read is unknown: NAN for a
- * double, -1 for an integer, "" for a text. GPUs are read through NVML (cuda/nvml.h), the CPU
- * device through the host's /sys. Vitals change from one moment to the next. Reading them costs a
- * few calls of NVML; the CPU device has none, because nothing that could be read there is worth a
+ * double, -1 for an integer, "" for a text. GPUs are read through NVML (cuda/libraries/nvml.h), the
+ * CPU device through the host's /sys. Vitals change from one moment to the next. Reading them costs
+ * a few calls of NVML; the CPU device has none, because nothing that could be read there is worth a
  * pause between windows. */
 #pragma once
 

@@ -237,7 +237,7 @@ static enum status out_of_memory(struct allocator *allocator, enum allocator_cat
 
     text_append(figures, sizeof figures, "%s asked for %s", quantity_bytes((double)bytes).text,
                 category_names[category]);
-    if (shared > 0) /* or it would seem to fit */
+    if (shared > 0) /* else the request would seem to fit into free memory */
         text_append(figures, sizeof figures, " (from a segment of %d MiB)", (int)(shared >> 20));
     text_append(figures, sizeof figures, ", ");
     say_used(figures, &allocator->statistics);

@@ -16,7 +16,7 @@ enum performance_unit { UNIT_BYTES_PER_SECOND, UNIT_FLOPS, UNIT_NANOSECONDS, UNI
 
 /* One row: `measured` against `bound`, the least of a rate, or the most of a time, that is ok. A
  * bound that is NAN is not known: n/a. A value that is not above 0 fails. One that is too low fails
- * only if `loss`, what others took meanwhile, does not matter (disturbance.h). */
+ * only if `loss`, what others took meanwhile, does not matter (disturbance_matters()). */
 void performance_judge(struct checks *checks, const char *name, enum performance_unit unit,
                        double measured, double bound, const char *advice,
                        const struct cpu_loss *loss, double noise);

@@ -287,9 +287,9 @@ static bool something_is_expected(const struct scenario_result *result)
     return false;
 }
 
-/* A bottleneck can disappear where other programs take the cores: what should overlap has only one
- * of them left. Then a time that does not change says little. Exact metrics do not depend on
- * them. */
+/* A bottleneck can disappear if other programs take the cores: work that should overlap shares the
+ * one core that is left. Then a time that does not change says little. Exact metrics do not depend
+ * on other programs. */
 static bool others_may_hide_it(const struct scenario_result *result)
 {
     for (int i = 0; i < result->expectation_count; i++)

@@ -1,5 +1,5 @@
 /* Reads the statements of a kernel. Most instructions are a row of a table with a form, which says
- * what operands they have (lanes/opcodes.h); others have a function of their own (FORMS). Anything
+ * what operands they have (code/opcodes.h); others have a function of their own (FORMS). Anything
  * else is refused with its line: no instruction is executed as something that it is not. */
 #include "harness/simt/reader/statement.h"
 

@@ -175,7 +175,7 @@ enum status reader_helper(struct reader *reader, const struct statement *stateme
     return reader_emit(reader, &row);
 }
 
-/* The letters of forms (lanes/opcodes.h); b is a byte. */
+/* The letters of forms (code/opcodes.h); b is a byte. */
 static int bits_of_form(char form)
 {
     return form == 'p' ? 1 : form == 'h' ? 16 : form == 'w' ? 32 : form == 'd' ? 64 : 8;

@@ -1,5 +1,5 @@
 /* Shared by the files of the reader: ptx_reader.c reads a module, calls.c functions, body.c the
- * statements of both, forms.c, matrix_forms.c and operands.c their instructions. */
+ * statements of both, forms.c, tile_forms.c and operands.c their instructions. */
 #pragma once
 
 #include "harness/simt/code/code.h"

@@ -82,7 +82,7 @@ static void a_newer_one_elsewhere_is_taken(void **state)
 
 static const struct cudaDeviceProp gpu;
 
-/* cupti_result.h says what the errors mean. */
+/* cupti.c says what the errors mean. */
 static void each_refusal_says_what_to_do_and_leaves_nothing_running(void **state)
 {
     static const struct {

@@ -473,8 +473,8 @@ static void add_all(struct making *making)
         add_pieces(making, making->activity->loop, making->graph->end_ns);
 }
 
-/* Work that was launched before the window: where later work of its stream is called, the iteration
- * before has it. */
+/* Marks work that was launched before the window. If later work of its stream has its launch in the
+ * window, this work belongs to the iteration before. */
 static void mark_first_iteration(struct making *making)
 {
     struct trace_graph *graph = making->graph;

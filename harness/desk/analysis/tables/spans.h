@@ -35,7 +35,7 @@ struct span_row {
 };
 
 /* The figure that rows are ordered by, the largest first. PyTorch's names for it (sort_by) are
- * those of spans_order(). */
+ * those of span_order_name(). */
 enum span_order {
     SPANS_BY_DEFAULT, /* the total time on the device; without device work, that on the host */
     SPANS_BY_SELF_DEVICE_TIME_TOTAL,

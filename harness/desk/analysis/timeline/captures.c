@@ -40,7 +40,7 @@ static const struct trace_event *operator_around(const struct timeline *timeline
     return NULL;
 }
 
-/* All of the operator around it goes by with the capture. */
+/* The whole operator around a capture counts as time of the capture. */
 static void add_capture(struct search *search, int64_t number, int64_t start_ns)
 {
     const struct trace_event *last = search->timeline->host[number];

@@ -139,8 +139,8 @@ static double typical_wait_ns(const struct facts *facts)
     return typical;
 }
 
-/* Steps that were only timed had no such wait: one in the recorded steps is a chance, or the
- * recorder's own doing. */
+/* Steps that were only timed had no such wait: one in the recorded steps is by chance, or caused by
+ * the recorder. */
 static bool is_even_untraced(const struct facts *facts)
 {
     const struct trace_cost *cost = &facts->summary->trace->cost;

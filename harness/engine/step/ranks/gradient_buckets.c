@@ -46,7 +46,8 @@ static void *bucket_part(const struct gradient_buckets *buckets, const struct bu
 
 COMPARATOR(by_readiness, struct bucket_member, ASCENDING(ready_at) ?: ASCENDING(gradient))
 
-/* Experts' gradients are whole on their rank. */
+/* Gradients of experts are left out: each is complete on its rank, so no other rank has a part of
+ * it. */
 static void find_members(struct gradient_buckets *buckets, const struct encoder *encoder)
 {
     for (int i = 0; i < encoder->parameter_count; i++) {

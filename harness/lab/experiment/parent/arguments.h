@@ -1,4 +1,4 @@
-/* The command line of a child: `chokepoint exec NAME ...`. cli/exec.c reads it. */
+/* The command line of a child: `chokepoint exec NAME ...`. cli/train/exec.c reads it. */
 #pragma once
 
 #include "harness/lab/experiment/own_scenario.h"
