@@ -1,5 +1,5 @@
-/* The page of a run: doubts, a line per rank, the slow rank, and each finding once, with the ranks
- * that have it. */
+/* The page of a run: doubts, a line per rank, the slow rank, the timeline, and each finding once,
+ * with the ranks that have it. */
 #include "harness/desk/page/diagnosis_ranks.h"
 
 #include "harness/base/figures/quantity.h"

@@ -1,5 +1,5 @@
 /* One sentence: the finding that limits the run with its share of the step, or who sets the pace,
- * or how idle the device is for no known cause. */
+ * or how idle the device is for no known cause, or why the trace cannot tell. */
 #include "harness/desk/diagnosis/rules/headline.h"
 
 #include "harness/base/status.h"
