@@ -239,6 +239,10 @@ static const struct {
       FIELDS(BUSY, .kernel_name = "void deep_gemm::sm90_fp8_gemm_1d2d_impl<64u>(float*)") },
     { "double_precision", FIELDS(BUSY, .kernel_name = "cutlass_80_tensorop_d884gemm_64x64_16x4_nn"),
       FIELDS(BUSY, .kernel_name = MATRIX_KERNEL) },
+    { "double_precision", FIELDS(BUSY, .kernel_name = "void gemmSN_NN_kernel<double, 128, 2>"),
+      /* Fused Adam in fp32, whose rates are double. */
+      FIELDS(BUSY,
+             .kernel_name = "multi_tensor_apply_kernel<AdamFunctor<float>, double, double>") },
     { "layout_changes",
       FIELDS(BUSY, .kernel_name = "void cudnn::ops::nchwToNhwcKernel<float, float>"),
       FIELDS(BUSY, .kernel_name = "sm80_xmma_fprop_implicit_gemm_nhwckrsc_nhwc") },
