@@ -433,8 +433,8 @@ static bool are_uneven(const struct step_figures *figures, double cv, bool alone
     return threefold || (figures->count + 1 >= FACTS_STEPS_TO_REPEAT && cv > UNEVEN);
 }
 
-/* How much longer each step is than the one before, if a line through them leaves a tenth of their
- * variance or less; else 0. */
+/* How much longer each step is than the one before, if there are eight, and a line through them
+ * leaves a tenth of their variance or less; else 0. */
 static double trend_ns(const struct step_figures *figures)
 {
     double n = figures->count, x = 0, xx = 0, y = 0, yy = 0, xy = 0, sxx, sxy, syy;
@@ -449,7 +449,8 @@ static double trend_ns(const struct step_figures *figures)
     sxx = xx - x * x / n;
     sxy = xy - x * y / n;
     syy = yy - y * y / n;
-    return sxy > 0 && sxy * sxy >= 0.9 * sxx * syy ? sxy / sxx : 0;
+    return n + 1 >= FACTS_STEPS_TO_REPEAT && sxy > 0 && sxy * sxy >= 0.9 * sxx * syy ? sxy / sxx
+                                                                                     : 0;
 }
 
 static bool judge_uneven_steps(struct finding *finding, const struct facts *facts)
@@ -474,8 +475,6 @@ static bool judge_uneven_steps(struct finding *finding, const struct facts *fact
                 stats_deviation(figures.explained, figures.count) <
                     stats_deviation(figures.length, figures.count) / 2;
         longer = trend_ns(&figures);
-        stats_sort(figures.length, figures.count);
-        found = found && are_uneven(&figures, cv, alone) && !(collecting_ns(facts) > 0);
         if (longer > 0) {
             finding->title = "Steps get longer and longer";
             finding_says(finding,
@@ -483,6 +482,8 @@ static bool judge_uneven_steps(struct finding *finding, const struct facts *fact
                          quantity_time(longer).text, quantity_time(figures.length[0]).text,
                          quantity_time(figures.length[figures.count - 1]).text);
         }
+        stats_sort(figures.length, figures.count);
+        found = found && are_uneven(&figures, cv, alone) && !(collecting_ns(facts) > 0);
         finding_says(
             finding,
             "the standard deviation of %d steps is %.0f%% of their mean; half of them take %s or "
