@@ -40,12 +40,10 @@ bool program_times_read(struct program_times *times, const cJSON *json)
         double *value;
     } members[] = {
 #define MEMBER(name) { #name, &times->name }
-        MEMBER(wall_s),           MEMBER(before_s),        MEMBER(recording_s),
-        MEMBER(after_s),          MEMBER(steps),           MEMBER(steps_s),
-        MEMBER(usual_s),          MEMBER(long_steps),      MEMBER(long_s),
-        MEMBER(longest_s),        MEMBER(collections),     MEMBER(collected_s),
-        MEMBER(long_collected_s), MEMBER(compiling_steps), MEMBER(compiling_s),
-        MEMBER(core_wait_s),
+        MEMBER(wall_s),      MEMBER(before_s),    MEMBER(recording_s),      MEMBER(after_s),
+        MEMBER(steps),       MEMBER(steps_s),     MEMBER(usual_s),          MEMBER(long_steps),
+        MEMBER(long_s),      MEMBER(longest_s),   MEMBER(long_collected_s), MEMBER(compiling_steps),
+        MEMBER(compiling_s), MEMBER(core_wait_s),
 #undef MEMBER
     };
 
@@ -99,21 +97,18 @@ static bool costs_program(struct finding *finding, const char *id,
     return share >= RULE_SHARE_LEAST;
 }
 
-/* A line that was seen for a smaller part than `least` says nothing. */
+/* The recorder writes the first few lines of each kind. One that was seen for a smaller part of the
+ * time than `least` says nothing. */
 static void place_at(struct finding *finding, const struct program_times *times, const char *kind,
                      double least)
 {
     const struct program_line *line = program_times_line(times, kind);
-    double all_s = 0;
+    double all_s = strcmp(kind, "long") == 0 ? times->long_s : times->steps_s - times->long_s;
 
-    for (int i = 0; i < times->line_count; i++)
-        all_s += strcmp(times->lines[i].kind, kind) == 0 ? times->lines[i].s : 0;
-    if (line == NULL || !(all_s > 0))
+    if (line == NULL || !(all_s > 0) || !(line->s >= least * all_s))
         return;
     finding->where = line->where;
-    finding->where.share = fmin(1, line->s / all_s);
-    if (finding->where.share < least)
-        finding->where = (struct call_place){ .kind = PLACE_UNKNOWN };
+    finding->where.share = fmin(1, line->s / all_s); /* looks are not at the ends of steps */
 }
 
 static bool judge_recompilation(struct finding *finding, const struct program_times *times)
@@ -129,9 +124,11 @@ static bool judge_recompilation(struct finding *finding, const struct program_ti
         finding->predicted_gain = NAN; /* a step without is not known */
     finding_says(finding,
                  "torch.compile compiled in %.0f of %.0f steps after the first ones, which took %s "
-                 "together; others take %s each",
-                 times->compiling_steps, times->steps, quantity_time(1e9 * times->compiling_s).text,
-                 quantity_time(1e9 * other_s).text);
+                 "together",
+                 times->compiling_steps, times->steps,
+                 quantity_time(1e9 * times->compiling_s).text);
+    if (others > 0)
+        finding_says(finding, "; others take %s each", quantity_time(1e9 * other_s).text);
     place_at(finding, times,
              times->usual_s > 0.5 * times->steps_s / times->steps ? "steps" : "long", 0.1);
     return true;

@@ -18,10 +18,10 @@ struct program_line {
 
 /* Seconds. A step is long if it takes three times as long as most do. */
 struct program_times {
-    double wall_s, before_s, recording_s, after_s;     /* before the first step; recorded steps */
-    double steps, steps_s, usual_s;                    /* but for recorded ones */
-    double long_steps, long_s, longest_s;              /* long_s: what exceeds usual steps */
-    double collections, collected_s, long_collected_s; /* of garbage */
+    double wall_s, before_s, recording_s, after_s; /* before the first step; recorded steps */
+    double steps, steps_s, usual_s;                /* but for recorded ones */
+    double long_steps, long_s, longest_s;          /* long_s: what exceeds usual steps */
+    double long_collected_s;                       /* of that, collections of garbage */
     double compiling_steps, compiling_s;
     double core_wait_s; /* in steps, of the thread that trains; no part of the steps above */
     double pieces_s[PROGRAM_PIECES]; /* a usual step in each piece of the run */

@@ -37,7 +37,7 @@ void program_page(const struct page *page, const struct program_times *times)
              quantity_time(1e9 * times->wall_s).text);
     page_heading(page, heading);
     page_table(page, columns, ARRAY_SIZE(columns));
-    snprintf(usual, sizeof usual, "%.0f steps, as usual", times->steps);
+    snprintf(usual, sizeof usual, "steps, as usual (%.0f)", times->steps);
     print_part(page, times, "before the first step", times->before_s, "before");
     print_part(page, times, usual, times->steps_s - times->long_s, "steps");
     print_part(page, times, "what exceeds usual steps", times->long_s, "long");

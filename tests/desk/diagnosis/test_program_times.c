@@ -54,6 +54,7 @@ static void what_is_rare_and_dear_is_a_finding_with_its_line(void **state)
     assert_float_equal(found[0].mean_step_ns, 2e7, 1);
     assert_string_equal(found[0].where.function, "evaluate");
     assert_int_equal(found[0].where.line, 7);
+    assert_float_equal(found[0].where.share, 0.9, 1e-9); /* of all, not of the lines */
     assert_int_equal(judge(found, "\"long_steps\":1,\"long_s\":1"), 0); /* one stall is no cause */
     assert_int_equal(judge(found, "\"long_steps\":5,\"long_s\":0.05"), 0);
     assert_int_equal(judge(found, "\"long_steps\":5,\"long_s\":1,\"steps\":10"), 0);
@@ -74,6 +75,7 @@ static void garbage_and_compilations_have_findings_of_their_own(void **state)
     assert_int_equal(judge(found, "\"compiling_steps\":100,\"compiling_s\":2"), 1);
     assert_string_equal(found[0].id, "recompilation");
     assert_true(isnan(found[0].predicted_gain)); /* a step without is not known */
+    assert_null(strstr(found[0].evidence, "others"));
     assert_int_equal(judge(found, "\"compiling_steps\":2,\"compiling_s\":1"), 0);
 }
 
