@@ -12,13 +12,12 @@
 
 struct arena;
 struct facts;
+struct program_times;
 struct snapshot_file;
 struct summary;
 struct trace_file;
 
 /* The rows of its tables. Zeros: as many rows as is usual, by the time on the device. */
-struct program_times;
-
 struct table_choice {
     enum span_order order; /* of operators, annotations and calls */
     int rows;              /* of each table, at most; 0: as is usual; INT_MAX: all */

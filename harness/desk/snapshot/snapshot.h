@@ -80,7 +80,7 @@ struct snapshot_device {
     int64_t site_count;
     struct snapshot_call *calls; /* those of a thousandth of the peak or more */
     int64_t call_count;
-    int64_t mark_count; /* of steps, or of equal pieces if has_steps is false */
+    int64_t mark_count; /* of steps, or of falls of live memory if has_steps is false */
     bool has_steps;
     int64_t churn_per_step; /* segments that a step takes, in the second half */
     int64_t grown, grows;   /* bytes from the first mark to the last, and marks that have more than

@@ -55,7 +55,7 @@ static void judge_growth(const struct snapshot *snapshot, struct snapshot_device
     snprintf(finding->evidence, sizeof finding->evidence,
              "live memory grows by %s over %lld %s, %s each%s%.120s",
              quantity_bytes((double)device->grown).text, (long long)pairs,
-             device->has_steps ? "steps" : "times that most of a step's memory came back",
+             device->has_steps ? "steps" : "times that a fifth of the peak or more came back",
              quantity_bytes((double)device->grown / (double)pairs).text,
              site != NULL && site->last > site->first ? "; most of it comes from " : "",
              site != NULL && site->last > site->first ? intern_text(snapshot->names, site->name)

@@ -200,8 +200,7 @@ static enum status find_falls(struct memory_history *history)
     return STATUS_OK;
 }
 
-/* Steps by the profiler or by the optimizer, or else equal pieces of the history, if they are long
- * enough to have a least value. */
+/* Steps by the profiler or by the optimizer, or else falls of live memory. */
 static enum status choose_marks(struct memory_history *history)
 {
     struct snapshot_device *device = history->device;
@@ -213,7 +212,6 @@ static enum status choose_marks(struct memory_history *history)
     if (!device->has_steps)
         TRY(find_falls(history));
     device->mark_count = history->mark_count;
-
     return STATUS_OK;
 }
 

@@ -289,7 +289,8 @@ static void find_loop(struct host_activity *activity, struct arena *scratch,
 }
 
 /* The driver has one lock: a launch waits while another thread allocates, as one that pins batches
- * does (pytorch/pytorch, issue 97432). */
+ * does (pytorch/pytorch, issue 97432). It does little else: four fifths of it or more are in such
+ * calls, or something else held it, too. */
 static void find_held(struct host_activity *activity, struct sweep *sweep, struct arena *scratch)
 {
     const struct timeline *timeline = sweep->timeline;

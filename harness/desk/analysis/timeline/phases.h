@@ -3,8 +3,8 @@
  * A phase is an annotation inside a step, on the step's thread: of our own names, or those that
  * PyTorch gives by itself ("enumerate(DataLoader)#...", "Optimizer.step#..."), or frameworks
  * ("save_checkpoint"). Nested annotations count for both of their phases; if both are of one phase,
- * they count once. An
- * optimizer's step is without the forward and backward passes in it (closures.h).
+ * they count once. An optimizer's step is without the forward and backward passes in it
+ * (closures.h).
  *
  * Work belongs to the phase in which its call begins. PyTorch runs the backward pass on threads of
  * its own while the caller waits in its annotation, so a call on another thread belongs to

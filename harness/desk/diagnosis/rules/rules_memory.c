@@ -262,7 +262,7 @@ static struct allocations allocations(const struct facts *facts)
     return all;
 }
 
-/* In every second step another thread allocates while a launch waits for that. */
+/* Launches wait while another thread allocates: one in two steps, on average, or more. */
 static bool holds_launches(const struct facts *facts)
 {
     int64_t held = facts->summary->host.held.count;
