@@ -179,17 +179,12 @@ static void place_outside(struct arena *scratch, struct finding *finding,
 {
     const struct usage *all = &summary->timeline.all;
     struct costly_times times = { .arena = scratch };
-    int64_t first_ns = all->start_ns, last_ns = all->end_ns;
+    struct interval span = host_activity_span(&summary->host, &summary->timeline);
     struct call_tree tree;
 
-    for (int64_t i = 0; i < summary->timeline.host_count; i++)
-        if (summary->timeline.host[i]->track == summary->host.loop) {
-            first_ns = interval_earlier(first_ns, summary->timeline.host[i]->start_ns);
-            last_ns = interval_later(last_ns, summary->timeline.host[i]->end_ns);
-        }
-    costly_times_add(&times, first_ns, all->start_ns, (double)(all->start_ns - first_ns));
-    costly_times_add(&times, all->end_ns, last_ns, (double)(last_ns - all->end_ns));
-    tree = call_tree_of(scratch, &summary->timeline, &summary->host, first_ns, last_ns);
+    costly_times_add(&times, span.start_ns, all->start_ns, (double)(all->start_ns - span.start_ns));
+    costly_times_add(&times, all->end_ns, span.end_ns, (double)(span.end_ns - all->end_ns));
+    tree = call_tree_of(scratch, &summary->timeline, &summary->host, span.start_ns, span.end_ns);
     finding->where = call_site_of(&tree, &times);
 }
 

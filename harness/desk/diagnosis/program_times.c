@@ -78,7 +78,6 @@ static bool costs_program(struct finding *finding, const char *id,
                           const struct program_times *times, double lost_s)
 {
     const struct rule *rule = rule_find(id);
-    double share = lost_s / times->steps_s;
     bool crowded = times->core_wait_s > 0.1 * times->steps_s;
 
     *finding = (struct finding){ .id = rule->id,
@@ -86,15 +85,12 @@ static bool costs_program(struct finding *finding, const char *id,
                                  .advice = rule->advice,
                                  .bottleneck = rule->bottleneck,
                                  .confidence = crowded ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH,
-                                 .lost_ns_per_step = 1e9 * lost_s / times->steps,
-                                 .predicted_gain = share < 1 ? 1 / (1 - share) : NAN,
                                  .replayed_share = 1,
                                  .mean_step_ns = 1e9 * times->steps_s / times->steps };
-    finding_judges(finding, "lost share of all steps", share, RULE_SHARE_LEAST, RULE_SHARE_MAJOR);
-    finding->severity = share < RULE_SHARE_MAJOR      ? SEVERITY_MINOR
-                        : share < RULE_SHARE_CRITICAL ? SEVERITY_MAJOR
-                                                      : SEVERITY_CRITICAL;
-    return share >= RULE_SHARE_LEAST;
+    finding_judges(finding, "lost share of all steps", lost_s / times->steps_s, RULE_SHARE_LEAST,
+                   RULE_SHARE_MAJOR);
+    finding_grade(finding, finding->mean_step_ns, 1e9 * lost_s / times->steps);
+    return finding->judged.value >= RULE_SHARE_LEAST;
 }
 
 /* The recorder writes the first few lines of each kind. One that was seen for a smaller part of the

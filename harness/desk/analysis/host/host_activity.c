@@ -534,6 +534,19 @@ static void add_piece(void *context, int64_t start_ns, int64_t end_ns, enum host
     ns[kind] += end_ns - start_ns;
 }
 
+struct interval host_activity_span(const struct host_activity *activity,
+                                   const struct timeline *timeline)
+{
+    struct interval span = { timeline->all.start_ns, timeline->all.end_ns };
+
+    for (int64_t i = 0; i < timeline->host_count; i++)
+        if (timeline->host[i]->track == activity->loop) {
+            span.start_ns = interval_earlier(span.start_ns, timeline->host[i]->start_ns);
+            span.end_ns = interval_later(span.end_ns, timeline->host[i]->end_ns);
+        }
+    return span;
+}
+
 void host_activity_between(const struct host_activity *activity, uint32_t track, int64_t start_ns,
                            int64_t end_ns, int64_t ns[HOST_KIND_COUNT])
 {

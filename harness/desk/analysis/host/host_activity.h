@@ -87,6 +87,10 @@ struct host_activity host_activity_of(struct arena *arena, const struct timeline
                                       const struct first_uses *uses,
                                       const struct captures *captures);
 
+/* From the first row of the loop's thread to its last, with all work of the device in between. */
+struct interval host_activity_span(const struct host_activity *activity,
+                                   const struct timeline *timeline);
+
 /* Adds to `ns` how long the thread did what between two moments; what it did outside is filled by
  * what the loop's thread did then, since a thread that only helps sleeps in between. */
 void host_activity_between(const struct host_activity *activity, uint32_t track, int64_t start_ns,

@@ -242,28 +242,6 @@ static bool judge_insufficient_data(struct finding *finding, const struct facts 
 
 /* --- What the host did while no device was at work yet, or any more --- */
 
-struct outside {
-    int64_t first_ns, last_ns; /* of the loop's thread */
-    int64_t before[HOST_KIND_COUNT], after[HOST_KIND_COUNT];
-};
-
-static struct outside outside_of(const struct summary *summary)
-{
-    const struct timeline *timeline = &summary->timeline;
-    struct outside outside = { timeline->all.start_ns, timeline->all.end_ns, { 0 }, { 0 } };
-
-    for (int64_t i = 0; i < timeline->host_count; i++)
-        if (timeline->host[i]->track == summary->host.loop) {
-            outside.first_ns = interval_earlier(outside.first_ns, timeline->host[i]->start_ns);
-            outside.last_ns = interval_later(outside.last_ns, timeline->host[i]->end_ns);
-        }
-    host_activity_between(&summary->host, summary->host.loop, outside.first_ns,
-                          timeline->all.start_ns, outside.before);
-    host_activity_between(&summary->host, summary->host.loop, timeline->all.end_ns, outside.last_ns,
-                          outside.after);
-    return outside;
-}
-
 static void say_outside(struct finding *finding, const char *when, const char *note, int64_t all_ns,
                         const int64_t *ns, int64_t span_ns)
 {
@@ -294,21 +272,23 @@ static bool judge_host_outside(struct finding *finding, const struct facts *fact
 {
     const struct summary *summary = facts->summary;
     const struct usage *all = &summary->timeline.all;
-    struct outside outside;
+    int64_t before[HOST_KIND_COUNT] = { 0 }, after[HOST_KIND_COUNT] = { 0 };
+    struct interval span;
 
     if (facts->has_steps || all->work_count == 0 || !summary->host.has_loop)
         return false;
-    outside = outside_of(summary);
+    span = host_activity_span(&summary->host, &summary->timeline);
+    host_activity_between(&summary->host, summary->host.loop, span.start_ns, all->start_ns, before);
+    host_activity_between(&summary->host, summary->host.loop, all->end_ns, span.end_ns, after);
     finding_says(finding, "the host's rows span %s, the device's work %s of them",
-                 quantity_time((double)(outside.last_ns - outside.first_ns)).text,
+                 quantity_time((double)(span.end_ns - span.start_ns)).text,
                  quantity_time((double)all->span_ns).text);
     say_outside(finding, "before that the host is at work",
-                " (the first makes the device's context, once)", all->start_ns - outside.first_ns,
-                outside.before, all->span_ns / 2);
-    say_outside(finding, "after it", "", outside.last_ns - all->end_ns, outside.after,
-                all->span_ns / 2);
+                " (the first makes the device's context, once)", all->start_ns - span.start_ns,
+                before, all->span_ns / 2);
+    say_outside(finding, "after it", "", span.end_ns - all->end_ns, after, all->span_ns / 2);
     finding_informs(finding);
-    return outside.last_ns - outside.first_ns >= OUTSIDE_TIMES * all->span_ns;
+    return span.end_ns - span.start_ns >= OUTSIDE_TIMES * all->span_ns;
 }
 
 const struct rule rules_of_trace[] = {
