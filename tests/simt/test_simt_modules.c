@@ -218,8 +218,18 @@ static void functions_are_called(void **state)
          ".global .align 1 .b8 f[15] = {37,100,32,37,115,32,37,53,46,49,102,37,37,10,0};\n"        \
          ".global .align 1 .b8 w[5] = {47,119,46,99,0};\n"
 
+/* "%****...d", of which the first width counts: none may overflow the format. */
+#define STARS "42,42,42,42,42,42,42,42,42,42,42,42,42,42,42,42,42,42,42,42,"
+
 static void kernels_print_allocate_and_assert(void **state)
 {
+    static const char stars[] =
+        PRINTS ".global .align 1 .b8 g[64] = {37," STARS STARS STARS "100,10,0};\n" KERNEL(
+            "k", ".local .align 8 .b8 v[8];\n",
+            "setp.lt.u32 %p1, %r1, 31; @%p1 bra END;\nst.local.u32 [v], 3; mov.u64 %rd4, v; "
+            "cvta.local.u64 %rd5, %rd4; mov.u64 %rd8, g;\n{ .param .b64 a; .param .b64 b; "
+            ".param .b32 c; st.param.b64 [a], %rd8; st.param.b64 [b], %rd5; call.uni (c), vprintf, "
+            "(a, b); }\nEND:");
     static const char print[] = PRINTS KERNEL(
         "k", ".local .align 8 .b8 v[24];\n",
         "setp.lt.u32 %p1, %r1, 30; @%p1 bra END;\nmov.u64 %rd4, v; cvta.local.u64 %rd5, %rd4;\n"
@@ -256,6 +266,12 @@ static void kernels_print_allocate_and_assert(void **state)
     fclose(print_to);
     print_to = NULL;
     assert_string_equal(said, "30 /w.c   2.5%\n31 /w.c   2.5%\n");
+    free(said);
+    print_to = open_memstream(&said, &bytes);
+    assert_int_equal(run_module(stars, 0, memory, &shape, &counts), SIMT_NONE);
+    fclose(print_to);
+    print_to = NULL;
+    assert_string_equal(said, "  0\n");
     free(said);
     assert_int_equal(run_module(fails, 0, memory, &shape, &counts), SIMT_ASSERTION);
     assert_non_null(strstr(status_last()->text, "thread 5: w.c:12: "));

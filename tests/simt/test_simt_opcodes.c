@@ -402,6 +402,11 @@ static void what_is_unknown_is_refused_with_its_line(void **state)
     static const char *const bodies[] = {
         "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%r1}, {%r2}, {%r3}, {%r4};",
         "mma.sync.aligned.m8n8k4.row.col.f16.f16.f16.f16 {%r1}, {%r2}, {%r3}, {%r4};",
+        /* Tiles that 32 lanes, or the stage of their registers, have no place for. */
+        "mma.sync.aligned.m32n32k4.row.col.f64.f64.f64.f64 {%rd1}, {%rd2}, {%rd3}, {%rd4};",
+        "mma.sync.aligned.m16n8.row.col.f32.f16.f16.f32 {%r1}, {%r2}, {%r3}, {%r4};",
+        "wmma.load.b.sync.aligned.row.m8n32k4.f16 {%r1, %r2}, [%rd1];",
+        "mov.b32 {%r1, %r2}, %r3",
         "tex.cube.v4.f32.f32 {%r1,%r2,%r3,%r4}, [%rd1, {%r1,%r2,%r3,%r4}];",
         "cvt.rs.f16x2.f32 %r1, %r2, %r3, %r4;",
         "atom.global.min.f32 %r1, [%rd1], %r2;",

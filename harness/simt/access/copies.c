@@ -29,7 +29,7 @@ void lanes_copy_read(struct warp *warp, const struct instruction *instruction)
         warp_find(warp, instruction, SIMT_LIMITS, first_lane(all), "no memory for its copies");
         return;
     }
-    copy = &warp->copies[warp->copy_count];
+    copy = &warp->copies[warp->copy_count++];
     *copy = (struct pending_copy){ .mask = all, .group = INT64_MAX };
     for (int l = 0; instruction->s[0] >= 0 && l < SIMT_LANES; l++)
         if (REGISTER(uint32_t, instruction->s[0])[l] == 0)
@@ -38,6 +38,7 @@ void lanes_copy_read(struct warp *warp, const struct instruction *instruction)
         warp_take(warp, reads);
         access_find(&access, warp, instruction);
         if (!access_at(warp, instruction, &access, false, &base)) {
+            copy->mask = 0;
             warp_take(warp, all & warp->live);
             return;
         }
@@ -50,7 +51,6 @@ void lanes_copy_read(struct warp *warp, const struct instruction *instruction)
         }
         warp_take(warp, all);
     }
-    warp->copy_count++;
 }
 
 /* The other half of the instruction: where the bytes will go. */

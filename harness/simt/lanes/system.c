@@ -102,10 +102,11 @@ static const char *print_one(FILE *to, const char *at, struct print_values *valu
 
     for (; *at != '\0' && strchr("-+ #0123456789.*", *at) != NULL; at++) {
         bool digit = *at >= '0' && *at <= '9';
-        digits = digit ? digits + 1 : 0;
-        if (*at == '*')
-            n += (size_t)snprintf(format + n, 8, "%d", (int)next_value(values, 4) % 1000);
-        else if (digits <= 3 && n < 32)
+        int width = *at == '*' ? (int)next_value(values, 4) % 1000 : 0;
+        if (*at == '*' && digits == 0 && n < 32)
+            n += (size_t)snprintf(format + n, 8, "%d", width);
+        digits = *at == '*' ? 3 : digit ? digits + 1 : 0;
+        if (*at != '*' && digits <= 3 && n < 32)
             format[n++] = *at;
     }
     for (; *at != '\0' && strchr("hlLqjzt", *at) != NULL; at++) longs += *at != 'h';

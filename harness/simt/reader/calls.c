@@ -8,7 +8,9 @@
 
 #include <string.h>
 
-enum { CALL_PARAMETERS = 64, CALL_DEPTH = 32 };
+/* Functions that call others twice, and so on, are short texts and much code: hence a limit of the
+ * words that are put in. */
+enum { CALL_PARAMETERS = 64, CALL_DEPTH = 32, CALL_WORDS = 1 << 22 };
 
 /* Parameters of calls are bytes of each lane, beside its local memory. Those of braces that are
  * closed make room for others. */
@@ -26,8 +28,8 @@ enum status reader_call_parameter(struct reader *reader)
         READER_FAIL(reader, "more than %d bytes of parameters in calls", SIMT_MOST_CALL);
     TRY(reader_name(reader, name, SPACE_CALL, (uint64_t)reader->call_bytes));
     reader->call_bytes += (int)bytes;
-    if (reader->call_bytes > kernel->call_bytes)
-        kernel->call_bytes = (reader->call_bytes + 15) / 16 * 16;
+    if (reader->call_bytes >= kernel->call_bytes) /* some, even if all that there are have none */
+        kernel->call_bytes = reader->call_bytes / 16 * 16 + 16;
     return STATUS_OK;
 }
 
@@ -134,8 +136,7 @@ struct function_call {
 static enum status put_in(struct reader *reader, struct function *function,
                           const struct function_call *call)
 {
-    int64_t after = reader->at, symbols = reader->symbol_count, declared = reader->declared_count,
-            place = function - reader->functions;
+    int64_t after = reader->at, symbols = reader->symbol_count, declared = reader->declared_count;
     int32_t line = reader->line;
     int64_t hidden = reader->first_declared;
 
@@ -151,13 +152,16 @@ static enum status put_in(struct reader *reader, struct function *function,
     reader->first_declared = declared;
     reader->at = function->body;
     TRY(reader_body(reader));
+    reader->words_put_in += reader->at - function->body;
+    if (reader->words_put_in > CALL_WORDS)
+        READER_FAIL(reader, "calls put in more than %d words", CALL_WORDS);
     reader->at = after;
     reader->symbol_count = symbols;
     reader->declared_count = declared;
     reader->first_declared = hidden;
     reader->line = line;
     reader->depth--;
-    reader->functions[place].is_open = false;
+    function->is_open = false;
     return STATUS_OK;
 }
 

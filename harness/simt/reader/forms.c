@@ -283,7 +283,8 @@ enum status form_braces(struct reader *reader, const struct statement *statement
 
     if (!wide && !statement_has(statement, "b32"))
         READER_FAIL(reader, "unknown instruction %s with braces", statement->name);
-    for (int64_t i = reader->at, commas = 0; !word_is(reader->words[i], ";"); i++) {
+    for (int64_t i = reader->at, commas = 0; i < reader->count && !word_is(reader->words[i], ";");
+         i++) {
         commas += word_is(reader->words[i], ",");
         four = commas > 2;
     }

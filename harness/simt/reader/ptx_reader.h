@@ -54,7 +54,8 @@ struct reader {
 
     struct function *functions;
     int64_t function_count, function_room;
-    int depth;      /* of functions that are being put in */
+    int depth; /* of functions that are being put in */
+    int64_t words_put_in;
     int call_bytes; /* of the parameters of calls, in the braces that are open */
 
     /* Kernels are read at the end, when all functions are known: their words, from that after the

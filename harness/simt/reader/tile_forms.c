@@ -27,7 +27,7 @@ static enum status copy_bytes(struct reader *reader, struct statement *statement
         READER_FAIL(reader, "%s of %llu bytes", statement->name, (unsigned long long)bytes);
     if (reader_accept(reader, ",")) /* how many are read, or how the cache keeps them */
         if (!statement_has(statement, "L2::cache_hint") ||
-            reader->words[reader->at + 1].text[0] == ',')
+            (reader->at + 1 < reader->count && word_is(reader->words[reader->at + 1], ",")))
             TRY(reader_source(reader, statement, 'w', &load.s[0]));
     if (statement_has(statement, "L2::cache_hint")) {
         reader_accept(reader, ",");
@@ -126,7 +126,7 @@ enum status form_rows(struct reader *reader, struct statement *statement)
     if (place < 0)
         READER_FAIL(reader, "unknown instruction %s", statement->name);
     row.run = lanes_rows;
-    row.space = SPACE_SHARED;
+    row.space = statement_has(statement, "shared") ? SPACE_SHARED : SPACE_GENERIC;
     row.width = 16;
     row.vector = 1;
     row.stores = store;
@@ -156,7 +156,7 @@ static int shape_of(const struct statement *statement, struct tile *tile, int ty
 {
     int count = 0, found[4];
 
-    tile->m = 0;
+    *tile = (struct tile){ 0 };
     for (int i = 1; i < statement->count; i++) {
         char end;
         int type = number_find(statement->parts[i]);
@@ -169,7 +169,19 @@ static int shape_of(const struct statement *statement, struct tile *tile, int ty
     return count;
 }
 
-/* Whether a tile can be spread over 32 lanes as lanes/tiles.c has it, and PTX has such a type. */
+/* Whether a part of a tile can be spread over 32 lanes as lanes/tiles.c has it, and its words are
+ * within the stage's. */
+static bool has_place(const struct tile *tile, enum tile_part part)
+{
+    int bits = number_types[tile->types[part]].bits;
+
+    return tile->m >= 8 && tile->m <= 32 && tile->m % 8 == 0 && tile->n >= 8 && tile->n <= 32 &&
+           tile->n % 8 == 0 && tile->k >= 4 && tile->k <= 64 &&
+           (part > TILE_B || tile->k % (4 * tile_each(tile, part)) == 0) &&
+           tile_registers(tile, part) * (bits == 64 ? 2 : 1) <= (part > TILE_B ? 32 : 16);
+}
+
+/* Whether PTX has such types. */
 static bool is_tile(const struct tile *tile)
 {
     static const int inputs[] = { NUMBER_f16, NUMBER_bf16, NUMBER_tf32, NUMBER_f64,  NUMBER_u8,
@@ -179,17 +191,17 @@ static bool is_tile(const struct tile *tile)
 
     for (size_t i = 0; i < ARRAY_SIZE(inputs); i++)
         for (int p = TILE_A; p <= TILE_B; p++) known[p] |= tile->types[p] == inputs[i];
-    if (!known[0] || !known[1] || tile->m < 8 || tile->m > 32 || tile->n < 8 || tile->n > 32 ||
-        tile->m % 8 || tile->n % 8 || tile->k < 4 || tile->k > 64 ||
+    if (!known[0] || !known[1] ||
         number_types[tile->types[TILE_A]].bits != number_types[tile->types[TILE_B]].bits)
         return false;
+    for (int p = TILE_A; p <= TILE_D; p++)
+        if (!has_place(tile, (enum tile_part)p))
+            return false;
     if (tile->types[TILE_A] == NUMBER_f64)
-        return type == NUMBER_f64 && tile->types[TILE_C] == type && tile->k % 4 == 0;
-    return tile->k % (4 * tile_each(tile, TILE_A)) == 0 &&
-           (kind == 0 ? type == NUMBER_s32 : type == NUMBER_f32 || type == NUMBER_f16) &&
+        return type == NUMBER_f64 && tile->types[TILE_C] == type;
+    return (kind == 0 ? type == NUMBER_s32 : type == NUMBER_f32 || type == NUMBER_f16) &&
            (kind == 0 ? tile->types[TILE_C] == type
-                      : tile->types[TILE_C] == NUMBER_f32 || tile->types[TILE_C] == NUMBER_f16) &&
-           tile_registers(tile, TILE_A) <= 16 && tile_registers(tile, TILE_B) <= 16;
+                      : tile->types[TILE_C] == NUMBER_f32 || tile->types[TILE_C] == NUMBER_f16);
 }
 
 /* A part's registers, of which wmma may want more than there are elements: they repeat. */
@@ -273,10 +285,11 @@ enum status form_tiles(struct reader *reader, struct statement *statement)
 
     if (statement->count > 1 && strcmp(statement->parts[1], "mma") == 0)
         return form_product(reader, statement);
-    if (part < 0 || shape_of(statement, &tile, types) != 1 || tile.m < 8 || tile.n < 8 ||
-        tile.k < 4 || tile.m > 32 || tile.n > 32 || tile.k > 16)
+    if (part < 0 || shape_of(statement, &tile, types) != 1)
         READER_FAIL(reader, "unknown instruction %s", statement->name);
     for (int p = 0; p < 4; p++) tile.types[p] = types[0];
+    if (!has_place(&tile, (enum tile_part)part) || number_types[types[0]].bits < 8)
+        READER_FAIL(reader, "unknown instruction %s", statement->name);
     row.space = statement_has(statement, "global")   ? SPACE_GLOBAL
                 : statement_has(statement, "shared") ? SPACE_SHARED
                                                      : SPACE_GENERIC;

@@ -166,6 +166,8 @@ def try_files():
         check(re.search(r"array 2 differs from .*y\.npy in 511 of 512 elements: \[1\] is 1, not 1\.00999999;", said),
               "a difference", said)
         call(*launch, f"--check={y}", "--rtol=0.02")
+        npy(y, "<f4", "(512,)", [float("inf")] * 512, "f")
+        check("512 of 512" in call(*launch, f"--check={y}", code=1).stderr, "nothing is near infinity")
         less = json.loads(text)
         less["counts"]["instructions"] -= 1
         less["counts"]["accesses"][0]["touched"] = 7

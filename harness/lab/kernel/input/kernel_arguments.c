@@ -194,8 +194,7 @@ enum status kernel_arguments_parse(struct kernel_argument *arguments, int *count
         bool begins = !open && *text == '{';
         if (*count == KERNEL_ARGUMENTS_MOST)
             FAIL(STATUS_BAD_USAGE, "more than %d arguments", KERNEL_ARGUMENTS_MOST);
-        arguments[*count] =
-            (struct kernel_argument){ .seed = (uint64_t)*count, .joins = open && !begins };
+        arguments[*count] = (struct kernel_argument){ .seed = (uint64_t)*count, .joins = open };
         text += begins;
         open |= begins;
         ++*count;

@@ -59,6 +59,8 @@ static bool read_type(struct mangled *name, char type[TYPE_SIZE])
             return remember(name, type);
         }
     if (code == 'P' || code == 'K' || code == 'V') {
+        if (strspn(name->at, "PKV") > SUBSTITUTIONS) /* each is one, so it would fail deeper */
+            return false;
         name->at++;
         if (!read_type(name, type))
             return false;
@@ -67,7 +69,7 @@ static bool read_type(struct mangled *name, char type[TYPE_SIZE])
             strcat(type, "[]");
         return remember(name, type);
     }
-    if (code != 'S' || (name->at[1] != '_' && name->at[2] != '_'))
+    if (code != 'S' || (name->at[1] != '_' && (name->at[1] == '\0' || name->at[2] != '_')))
         return false;
     place = name->at[1] == '_' ? 0 : strtol((char[]){ name->at[1], '\0' }, &end, 36) + 1;
     if (place >= name->count)

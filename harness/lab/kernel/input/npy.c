@@ -1,6 +1,6 @@
 /* NumPy's files: a magic number, the length of a header, and the header as Python writes a dict:
  * {'descr': '<f4', 'fortran_order': False, 'shape': (64, 48), }. Only its three members are looked
- * for, and the bytes of the file must be as many as they say. */
+ * for, and the file must have as many bytes as they say; more are not read. */
 #include "harness/lab/kernel/input/npy.h"
 
 #include "harness/base/system/files.h"
@@ -58,7 +58,9 @@ static enum status read_header(struct kernel_argument *argument, const char *hea
     const char *type = member(header, "'descr'");
     int t = 0;
 
-    while (t < KERNEL_TYPE_COUNT && strncmp(type + (*type != '\0'), descriptions[t], 3) != 0) t++;
+    while (t < KERNEL_TYPE_COUNT &&
+           (strncmp(type + (*type != '\0'), descriptions[t], 3) != 0 || type[4] != '\''))
+        t++;
     if (strncmp(type, "'|b1'", 5) == 0)
         t = KERNEL_U8;
     if (t == KERNEL_TYPE_COUNT)
@@ -118,6 +120,10 @@ enum status npy_read(struct kernel_argument *argument, const char *path_text, si
     TRY_OUT(read_bytes(file, argument->data, bytes, path));
 
 out:
+    if (status != STATUS_OK) {
+        free(argument->data);
+        argument->data = NULL;
+    }
     close(file);
     return status;
 }
@@ -154,7 +160,7 @@ struct npy_difference npy_compare(const struct kernel_argument *argument, const 
     for (int64_t i = 0; i < argument->count; i++) {
         double a = kernel_element(argument->type, elements, i),
                b = kernel_element(reference->type, reference->data, i), apart = fabs(a - b);
-        if (a == b || (a != a && b != b) || apart <= absolute + relative * fabs(b))
+        if (a == b || (a != a && b != b) || (isfinite(b) && apart <= absolute + relative * fabs(b)))
             continue;
         if (found.count++ == 0)
             found.first = i;
