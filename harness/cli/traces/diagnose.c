@@ -230,7 +230,11 @@ static enum status run_diagnose(void *context, int *exit_code)
                                paths.count + paths.skipped > 1 ? skip : NULL, &skipped));
     if (diagnosis.count == 1 && record_folder_program(&program, diagnosis.paths[0])) {
         struct finding found[PROGRAM_FINDINGS];
-        int count = program_times_judge(found, &program);
+        const struct facts *facts = &diagnosis.facts[0];
+        int count;
+        if (facts->has_steps && facts->device != NULL)
+            program.busy_s = facts->busy_ns / 1e9;
+        count = program_times_judge(found, &program);
         diagnosis.program = &program;
         if (count > 0)
             TRY_OUT(diagnosis_join(&diagnosis, 0, found, count));

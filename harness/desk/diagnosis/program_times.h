@@ -22,6 +22,7 @@ struct program_times {
     double steps, steps_s, usual_s;                /* but for recorded ones */
     double long_steps, long_s, longest_s;          /* long_s: what exceeds usual steps */
     double long_collected_s;                       /* of that, collections of garbage */
+    double busy_s; /* of the device in a recorded step, which the caller sets; 0: unknown */
     double compiling_steps, compiling_s;
     double core_wait_s; /* in steps, of the thread that trains; no part of the steps above */
     double pieces_s[PROGRAM_PIECES]; /* a usual step in each piece of the run */

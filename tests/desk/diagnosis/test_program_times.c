@@ -11,13 +11,12 @@
 /* 100 steps of 10 ms and more; `more` are members that come instead of these. */
 static int judge(struct finding findings[PROGRAM_FINDINGS], const char *more)
 {
-    static const char *const others[] = {
-        "wall_s",           "10",   "before_s",        "5",   "recording_s", "1",
-        "after_s",          "1",    "steps",           "100", "steps_s",     "2",
-        "usual_s",          "0.01", "long_steps",      "0",   "long_s",      "0",
-        "longest_s",        "0",    "collections",     "0",   "collected_s", "0",
-        "long_collected_s", "0",    "compiling_steps", "0",   "compiling_s", "0",
-        "core_wait_s",      "0",
+    static const char *const others[][2] = {
+        { "wall_s", "10" },     { "before_s", "5" },         { "recording_s", "1" },
+        { "after_s", "1" },     { "steps", "100" },          { "steps_s", "2" },
+        { "usual_s", "0.01" },  { "long_steps", "0" },       { "long_s", "0" },
+        { "longest_s", "0" },   { "long_collected_s", "0" }, { "compiling_steps", "0" },
+        { "compiling_s", "0" }, { "core_wait_s", "0" }
     };
     struct program_times times;
     char text[2048] = "{";
@@ -25,15 +24,16 @@ static int judge(struct finding findings[PROGRAM_FINDINGS], const char *more)
     int count;
 
     strcat(text, more);
-    for (size_t i = 0; i < ARRAY_SIZE(others); i += 2) {
+    for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
         char name[32];
-        snprintf(name, sizeof name, "\"%s\":", others[i]);
+        snprintf(name, sizeof name, "\"%s\":", others[i][0]);
         if (strstr(more, name) == NULL)
-            snprintf(text + strlen(text), sizeof text - strlen(text), ",%s%s", name, others[i + 1]);
+            snprintf(text + strlen(text), sizeof text - strlen(text), ",%s%s", name, others[i][1]);
     }
     strcat(text, "}");
     assert_int_equal(json_parse(&json, text, NULL, true), STATUS_OK);
     assert_true(program_times_read(&times, json));
+    times.busy_s = fmax(0, json_number_of(json, "busy_s"));
     count = program_times_judge(findings, &times);
     cJSON_Delete(json);
     return count;
@@ -57,6 +57,8 @@ static void what_is_rare_and_dear_is_a_finding_with_its_line(void **state)
     assert_float_equal(found[0].where.share, 0.9, 1e-9); /* of all, not of the lines */
     assert_int_equal(judge(found, "\"long_steps\":1,\"long_s\":1"), 0); /* one stall is no cause */
     assert_int_equal(judge(found, "\"long_steps\":5,\"long_s\":0.05"), 0);
+    /* The device works for all of the time: the host is ahead, and waits for it now and then. */
+    assert_int_equal(judge(found, "\"long_steps\":5,\"long_s\":1,\"busy_s\":0.0195"), 0);
     assert_int_equal(judge(found, "\"long_steps\":5,\"long_s\":1,\"steps\":10"), 0);
 }
 

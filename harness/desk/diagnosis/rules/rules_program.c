@@ -19,7 +19,8 @@ const struct rule rules_of_program[] = {
                    "large part of the run, though most steps have none of it",
         .advice = "do it less often, on fewer samples (validation), in a thread (saving), or make "
                   "it cheaper",
-        .cost = "what exceeds usual steps, spread over all of them",
+        .cost = "what exceeds usual steps, spread over all of them; at most the time without the "
+                "device's work",
         .threshold = "5% of the time of all steps",
         .bottleneck = BOTTLENECK_HOST_WORK,
         .judge = judged_by_program_times,
