@@ -96,11 +96,10 @@ class Program:
         self.first = self.last = None  # when the first step began, and the last one ended
         self.recent, self.usual = collections.deque(maxlen=RECENT), None
         self.steps = self.long_steps = 0
-        self.steps_s = self.long_s = self.longest_s = self.fetch_s = self.recording_s = 0.0
+        self.steps_s = self.long_s = self.longest_s = self.recording_s = 0.0
         self.pieces = []          # [steps, their seconds without what is long], neighbours joined when they get many
         self.per_piece = 1
-        self.collections, self.collected_s, self.longest_collection_s = 0, 0.0, 0.0
-        self.collection = None
+        self.collection = None    # when it began
         self.step_collected_s = self.long_collected_s = 0.0
         self.compilations, self.compiling_steps, self.compiling_s = 0, 0, 0.0
         self.paused = False       # the recorder records: neither its steps nor its lines count
@@ -108,24 +107,25 @@ class Program:
 
     def start(self):
         """PyTorch is about to be imported: other programs are not watched."""
-        gc.callbacks.append(self.collected)
+        if self.collected not in gc.callbacks:  # a program may look for PyTorch before it imports it
+            gc.callbacks.append(self.collected)
         self.look_on()
 
     # --- Lines ---
 
     def look_on(self):
         """Begins to look at stacks. Not across a fork, which is to find as many threads as without us."""
-        if self.looking is None:
+        if self.looking is None and not self.paused:
             self.looking = _thread.allocate_lock(), _thread.allocate_lock()
             for lock in self.looking:
                 lock.acquire()
             _thread.start_new_thread(self.look, self.looking)
 
     def look_away(self):
-        if self.looking is not None:
-            self.looking[0].release()
-            self.looking[1].acquire()
-            self.looking = None
+        looking, self.looking = self.looking, None  # at once: two threads may fork
+        if looking is not None:
+            looking[0].release()
+            looking[1].acquire()
 
     def train_here(self):
         """This thread trains."""
@@ -142,9 +142,9 @@ class Program:
                 self.come_near()
                 now = time.perf_counter()
                 place = self.place(sys._current_frames().get(self.ident))
-                wait = self.waits.s()
-                if not self.paused and (place in self.seen or len(self.seen) < LINES_MOST):
-                    self.seen[place] = self.seen.get(place, 0) + max(0.0, now - last - max(0.0, wait - waited))
+                wait, seen = self.waits.s(), self.seen
+                if place in seen or len(seen) < LINES_MOST:
+                    seen[place] = seen.get(place, 0) + max(0.0, now - last - max(0.0, wait - waited))
                 last, waited = now, wait
         finally:
             ended.release()
@@ -155,8 +155,9 @@ class Program:
         would always find it there. So it looks a moment later, and has to wait for a tenth of a ms only."""
         interval = sys.getswitchinterval()
         sys.setswitchinterval(min(interval, SWITCH_S))
+        short = sys.getswitchinterval()  # not quite what was set: Python keeps whole us
         time.sleep(time.perf_counter_ns() % 2500 * 1e-6)
-        if sys.getswitchinterval() == SWITCH_S:
+        if sys.getswitchinterval() == short:
             sys.setswitchinterval(interval)
 
     def place(self, frame):
@@ -188,13 +189,19 @@ class Program:
         if self.first is None:
             self.first = now
             self.give("before")
+        if self.paused:
+            self.recording_s += now - self.last
         self.last, self.seen, self.step_collected_s = now, {}, 0.0
         self.last_wait_s = self.waits.s()
         self.compilations = self.count_compilations()
         self.paused = False
+        self.look_on()
 
     def pause(self):
-        self.paused, self.seen = True, {}
+        """A recording begins, or its next part."""
+        if not self.paused:
+            self.look_away()
+            self.paused, self.last, self.seen = True, time.perf_counter(), {}
 
     def step(self):
         """A step ends, and the next one begins."""
@@ -252,10 +259,7 @@ class Program:
             took, self.collection = time.perf_counter() - self.collection, None
             if self.paused:
                 return
-            self.collections += 1
-            self.collected_s += took
             self.step_collected_s += took
-            self.longest_collection_s = max(self.longest_collection_s, took)
 
     # --- The end ---
 
@@ -268,7 +272,8 @@ class Program:
     def note(self):
         """The part of record.json about the program, in seconds."""
         now = time.perf_counter()
-        in_steps = 0.0 if self.first is None else self.steps_s + self.recording_s + self.core_wait_s
+        recording_s = self.recording_s + (now - self.last if self.paused else 0.0)
+        in_steps = 0.0 if self.first is None else self.steps_s + recording_s + self.core_wait_s
         before = (self.first or now) - self.began
         lines = {name: dict(known) for name, known in self.lines.items()}
         last = "before" if self.first is None else "after"
@@ -277,13 +282,10 @@ class Program:
         return {
             "wall_s": now - self.began, "before_s": before, "steps": self.steps, "steps_s": self.steps_s,
             "usual_s": self.usual or 0, "long_steps": self.long_steps, "long_s": self.long_s,
-            "longest_s": self.longest_s, "fetch_s": self.fetch_s, "recording_s": self.recording_s,
+            "longest_s": self.longest_s, "recording_s": recording_s,
             "after_s": max(0.0, now - self.began - before - in_steps),
-            "collections": self.collections, "collected_s": self.collected_s,
-            "longest_collection_s": self.longest_collection_s, "long_collected_s": self.long_collected_s,
-            "compiling_steps": self.compiling_steps, "compiling_s": self.compiling_s,
-            "process_s": time.process_time(), "cores": len(os.sched_getaffinity(0)),
-            "core_wait_s": self.core_wait_s,
+            "long_collected_s": self.long_collected_s, "compiling_steps": self.compiling_steps,
+            "compiling_s": self.compiling_s, "core_wait_s": self.core_wait_s,
             "pieces_s": [seconds / steps for steps, seconds in self.pieces if steps],
             "lines": [line for name in lines for line in most_of(lines[name], name)]}
 

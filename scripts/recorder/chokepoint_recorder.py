@@ -105,7 +105,6 @@ class Recorder:
         self.cores = {}          # whether the threads had one when they wanted it, in the steps before
         self.scheduled = None    # when those began
         self.program = None      # times the whole of it (chokepoint_program.py)
-        self.recording_since = 0.0
         self.finder = None       # waits for PyTorch's modules
         self.undo = []           # what gives the wrapped functions back
         self.steps_wrapped = []  # of optimizers
@@ -181,8 +180,6 @@ class Recorder:
         """A DataLoader has taken that long for a batch."""
         if self.is_ours():
             self.loading_ns += ns
-            if self.program is not None and not self.program.paused:
-                self.program.fetch_s += ns / 1e9
 
     @harmless
     def called(self):
@@ -261,9 +258,8 @@ class Recorder:
 
         if torch.autograd._profiler_enabled():
             return self.give_way()
-        if self.program is not None and not self.program.paused:
+        if self.program is not None:
             self.program.pause()
-            self.recording_since = time.perf_counter()
         part = self.parts[self.part]
         gc.collect()  # else what the profiler keeps makes Python look through all objects within a step
         self.profiler = profiler.profile(
@@ -301,7 +297,6 @@ class Recorder:
             self.phase = "timing"
             self.write_note()
             if self.program is not None:
-                self.program.recording_s += time.perf_counter() - self.recording_since
                 self.program.begin()
 
     def choose_stacks(self):
@@ -411,7 +406,10 @@ class Recorder:
             except Exception:
                 self.profiler = None
         self.leave()
-        self.write_note()
+        try:
+            self.write_note()
+        except OSError:  # a full disk, which may be the very error
+            pass
 
     def ended(self):
         """The program ends, by itself, by an exception, or by Ctrl-C: what was recorded is written, however short."""
@@ -422,8 +420,6 @@ class Recorder:
                 self.end_part()
             if self.program is not None:
                 self.program.look_away()
-                if self.program.paused:
-                    self.program.recording_s += time.perf_counter() - self.recording_since
             if self.phase == "timing":
                 self.phase = "done"
             elif self.phase in ("waiting", "recording", "counting") or self.phase == "watching" and "torch" in sys.modules:
@@ -484,6 +480,8 @@ class Recorder:
         while self.undo:
             self.undo.pop()()
         self.steps_wrapped = []
+        if self.counting is not None:
+            self.counting.end()
         if self.program is not None:  # it would miss steps from now on
             self.program.leave()
             self.program = None
@@ -504,6 +502,7 @@ class Recorder:
         end by _exit(), so this child does, too, with its exit code, and with what C has printed."""
         profiled = self.torch is not None
         if self.program is not None:
+            self.program.looking = None  # should another thread have begun to look: it is not in the child
             self.program.leave()
             self.program = None
         if not profiled and self.optimizer_steps == 0 and self.phase in ("watching", "waiting"):

@@ -20,6 +20,7 @@ MOST_CALLS = 10000     # per step
 UNCOUNTED_S = 0.01     # a step, in which they may be as many
 PERIOD = 0.001         # s between two looks
 SWITCH = 1e-4          # s after which a thread that computes in Python gives way
+RARER = 2000           # looks, after as many of which that gets longer by itself, as a step may take minutes
 SAMPLED_S = 0.5        # of steps are wanted
 STEPS_MOST = 40
 DEPTH_MOST = 200
@@ -45,11 +46,12 @@ class CallCount:
     def stop(self, step_s):
         """Whether they are too many to be recorded one by one; if they were not counted, whether a step is so long that
         looking now and then tells."""
-        if not self.is_counting:
-            return step_s >= UNCOUNTED_S
+        self.end()
+        return self.calls >= MOST_CALLS if self.is_counting else step_s >= UNCOUNTED_S
+
+    def end(self):
         if sys.getprofile() == self.see:
             sys.setprofile(None)
-        return self.calls >= MOST_CALLS
 
 
 class Sampler:
@@ -67,7 +69,7 @@ class Sampler:
 
     def look(self):
         try:
-            while not self.stopped.acquire(timeout=PERIOD):
+            while not self.stopped.acquire(timeout=PERIOD * (1 + len(self.samples) // RARER)):
                 frame, stack = sys._current_frames().get(self.thread), []
                 while frame is not None and len(stack) < DEPTH_MOST:
                     stack.append((frame.f_code, frame.f_lineno or frame.f_code.co_firstlineno))
