@@ -143,7 +143,7 @@ static bool judge_data_loading(struct finding *finding, const struct facts *fact
     if (facts->summary->timeline.host_alone)
         finding_says(
             finding,
-            "the loop waits for data or prepares it for %s of %s; no gain is foretold, since more "
+            "the loop waits for data or prepares it for %s of %s; no gain is predicted, since more "
             "workers would take cores from the step",
             quantity_time(exposed).text, step_text(facts).text);
     else
