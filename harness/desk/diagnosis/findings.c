@@ -394,7 +394,6 @@ static struct facts facts_without(const struct finding *first, const struct fact
     }
     if (first->bottleneck == BOTTLENECK_COMMUNICATION) /* which keeps the device busy */
         left.busy_ns = fmax(0, left.busy_ns - first->lost_ns_per_step);
-    left.busy_ns = fmin(left.busy_ns, left.step_ns);
     return left;
 }
 

@@ -189,6 +189,11 @@ static bool judge_fp32_matmul(struct finding *finding, const struct facts *facts
         "%s; the device is busy for %.0f%% of %s",
         100 * products.ns / all.ns, facts->device->name, matrix_types_text(types),
         100 * facts_busy_share(facts), step_text(facts).text);
+    if (!facts_on_host_cores(facts))
+        finding_says(finding,
+                     "; other kernels that name no shorter type, %.0f%% of kernel time, would move "
+                     "half the bytes",
+                     100 * (kernels_that(facts, names_no_short_type).ns - products.ns) / all.ns);
     return shortens_computing(finding, facts);
 }
 
