@@ -44,7 +44,8 @@ void json_unsigned(struct json *json, cJSON *to, const char *name, uint64_t valu
  *              KEY("place", JSON_OBJECT(&json, KEY("file", file), KEY("line", line))));
  *
  * JSON_ROW() adds an object to an array, and returns it; JSON_OBJECT() is one for a KEY(). A
- * comparison is an int in C: cast it to bool. */
+ * comparison is an int in C: cast it to bool. A value for which an arena gives memory stands in a
+ * list of its own: if that fails, the values before it would be lost. */
 #define JSON_ADD(json, object, ...)                                                                \
     json_add(json, object, (const struct json_key[]){ __VA_ARGS__, { NULL, NULL } })
 #define JSON_ROW(json, array, ...) JSON_ADD(json, json_object(json, array, NULL), __VA_ARGS__)

@@ -311,8 +311,9 @@ static void add_trace(struct arena *arena, void *context)
     add_devices(json, object, &summary->timeline);
     JSON_ADD(
         json, object,
-        KEY("window", window_json(json, &summary->idle, diagnosis_busy_share(diagnosis, which))),
-        KEY("steps", steps_json(json, scratch, &diagnosis->facts[which])));
+        KEY("window", window_json(json, &summary->idle, diagnosis_busy_share(diagnosis, which))));
+    /* By itself: what takes memory of an arena may not return, and would lose a member before. */
+    JSON_ADD(json, object, KEY("steps", steps_json(json, scratch, &diagnosis->facts[which])));
     members_write(json, object, phases_members, &summary->phases);
     JSON_ADD(json, object, KEY("launches", launches_json(json, &summary->launches)));
     tables_json(json, object, scratch, summary, &diagnosis->tables);
