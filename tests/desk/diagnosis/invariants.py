@@ -1,4 +1,4 @@
-"""What holds on every page, whatever the trace: broken(trace) lists what does not, for a trace of `diagnose --format=json`."""
+"""Rules that every page keeps for any trace: broken(trace) lists those that it breaks, for a trace of `diagnose --format=json`."""
 import math
 
 ROUNDING = 1e-6
