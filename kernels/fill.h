@@ -16,6 +16,19 @@ struct cast_to_float {
     const real *x;
 };
 
+/* In fp64, for products in it. */
+struct cast_to_double {
+    double *y;
+    const real *x;
+};
+
+/* y (+)= x, rounded to fp32 first. */
+struct cast_from_double {
+    real *y;
+    const double *x;
+    int accumulate;
+};
+
 /* y = a + scale * b, as in McCalpin's STREAM (1995). y may be a or b. */
 struct triad {
     real *y;

@@ -20,6 +20,22 @@ KERNEL_SPREAD(cast_to_float, k, at)
     store_spread_floats(k->y, at, load_spread(k->x, at));
 }
 
+KERNEL_PACKS(cast_to_double, k, i)
+{
+    store_doubles(k->y + i, load(k->x + i));
+}
+
+KERNEL_PACKS(cast_from_double, k, i)
+{
+    struct pack x = load_doubles(k->x + i);
+    if (k->accumulate) {
+        struct pack y = load(k->y + i);
+        EACH(j) x.v[j] += y.v[j];
+    }
+    EACH(j) x.v[j] = settled(x.v[j]);
+    store(k->y + i, x);
+}
+
 KERNEL_PACKS(triad, k, i)
 {
     struct pack a = load(k->a + i), b = load(k->b + i);

@@ -77,6 +77,8 @@ struct kernel_work {
     X(fill, PACKS, 0, 1, 0)                                                                        \
     X(cast_from_float, PACKS, 0, 1, 0, .bytes_read = 4)                                            \
     X(cast_to_float, PACKS, 1, 0, 0, .bytes_written = 4)                                           \
+    X(cast_to_double, PACKS, 1, 0, 0, .bytes_written = 8)                                          \
+    X(cast_from_double, PACKS, 0, 1, 0, .bytes_read = 8)                                           \
     X(triad, PACKS, 2, 1, 2)                                                                       \
     X(gelu_forward, PACKS, 1, 1, 8)                                                                \
     X(gelu_backward, PACKS, 2, 1, 17)                                                              \

@@ -48,17 +48,29 @@ void count_row(struct simt_counts *counts, const struct simt_kernel *kernel,
     }
 }
 
-/* A straight run is counted at its first row, so that row's step stands for all rows of the run. */
-static struct simt_counts sum_kernel(const struct simt_kernel *kernel)
+enum status executed_rows(const struct simt_kernel *kernel, executed_visit *visit, void *to)
 {
-    struct simt_counts counts = { .launches = kernel->launches, .warps = kernel->warps };
-
     for (int64_t i = 0; i < kernel->count; i++) {
         const struct step_counts *step = &kernel->steps[i];
         int64_t length = kernel->code[i].straight > 0 ? kernel->code[i].straight : 1;
         for (int64_t k = i; step->times > 0 && k < i + length; k++)
-            count_row(&counts, kernel, &kernel->code[k], step);
+            TRY(visit(to, kernel, &kernel->code[k], step));
     }
+    return STATUS_OK;
+}
+
+static enum status add_to_sum(void *sum, const struct simt_kernel *kernel,
+                              const struct instruction *row, const struct step_counts *step)
+{
+    count_row(sum, kernel, row, step);
+    return STATUS_OK;
+}
+
+static struct simt_counts sum_kernel(const struct simt_kernel *kernel)
+{
+    struct simt_counts counts = { .launches = kernel->launches, .warps = kernel->warps };
+
+    executed_rows(kernel, add_to_sum, &counts);
     return counts;
 }
 

@@ -64,21 +64,13 @@ static enum status counts_of_line(struct line_table *table, const struct instruc
 
 COMPARATOR(by_place, struct simt_line, strcmp(a->file, b->file) ?: ASCENDING(line))
 
-static enum status fill_lines(struct line_table *table)
+static enum status add_to_line(void *table, const struct simt_kernel *kernel,
+                               const struct instruction *row, const struct step_counts *step)
 {
-    const struct simt_kernel *kernel = table->kernel;
     struct simt_counts *counts;
 
-    for (int64_t i = 0; i < kernel->count; i++) {
-        const struct step_counts *step = &kernel->steps[i];
-        int64_t length = kernel->code[i].straight > 0 ? kernel->code[i].straight : 1;
-        for (int64_t k = i; step->times > 0 && k < i + length; k++) {
-            TRY(counts_of_line(table, &kernel->code[k], &counts));
-            count_row(counts, kernel, &kernel->code[k], step);
-        }
-    }
-    if (table->count > 0)
-        qsort(table->rows, (size_t)table->count, sizeof *table->rows, by_place);
+    TRY(counts_of_line(table, row, &counts));
+    count_row(counts, kernel, row, step);
     return STATUS_OK;
 }
 
@@ -89,8 +81,10 @@ enum status simt_counts_lines(struct simt *simt, const struct simt_kernel *kerne
     enum status status;
 
     pthread_mutex_lock(&simt->lock);
-    status = fill_lines(&table);
+    status = executed_rows(kernel, add_to_line, &table);
     pthread_mutex_unlock(&simt->lock);
+    if (table.count > 0)
+        qsort(table.rows, (size_t)table.count, sizeof *table.rows, by_place);
     *lines = table.rows;
     *count = (int)table.count;
     if (status != STATUS_OK) {

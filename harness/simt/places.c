@@ -110,6 +110,18 @@ static void find_pressure(const struct liveness *liveness)
     }
 }
 
+/* nvcc writes atomic operations as if their results were wanted. Only one that is read orders the
+ * block after others. */
+static void find_unread(const struct liveness *liveness)
+{
+    for (int64_t i = 0; i < liveness->kernel->count; i++) {
+        struct instruction *row = &liveness->kernel->code[i];
+        const uint64_t *after = liveness->live + (size_t)(i + 1) * liveness->words;
+        if (row->acquires && row->d[0] >= 0)
+            row->acquires = after[row->d[0] / 64] >> row->d[0] % 64 & 1;
+    }
+}
+
 /* A register that is written and never read still needs a place at that instruction, or the write
  * would change another register. */
 static enum status find_stretches(struct liveness *liveness)
@@ -232,6 +244,7 @@ enum status places_give(struct simt_kernel *kernel)
     place_fixed(kernel);
     TRY_OUT(find_live(&liveness));
     find_pressure(&liveness);
+    find_unread(&liveness);
     TRY_OUT(find_stretches(&liveness));
     TRY_OUT(share(&liveness));
     place_operands(kernel);

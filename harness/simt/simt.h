@@ -100,7 +100,10 @@ enum status simt_allow(struct simt *simt, enum simt_finding_kind kind, const cha
 struct simt_counts simt_counts_of(struct simt *simt, const struct simt_kernel *kernel);
 void simt_counts_clear(struct simt *simt);
 
-/* The same by line, in the order of file and line; lines that nothing ran on are left out. free()
+/* How many instructions of each kind ran, by their names in the PTX. */
+struct simt_mix simt_mix_of(struct simt *simt, const struct simt_kernel *kernel);
+
+/* The counts by line, in the order of file and line; lines that nothing ran on are left out. free()
  * releases *lines. */
 enum status simt_counts_lines(struct simt *simt, const struct simt_kernel *kernel,
                               struct simt_line **lines, int *count);

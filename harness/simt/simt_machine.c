@@ -395,6 +395,7 @@ static void run_blocks(struct grid_launch *launch, struct warp_group *group, str
         group->number[2] = (uint32_t)(block / blocks[0] / blocks[1]);
         group->place = (uint32_t)block + 1;
         group->phase = group->needed = 0;
+        group->fenced = group->acquires = group->joined = false;
         memset(group->said_yes, 0, sizeof group->said_yes);
         memset(group->said_no, 0, sizeof group->said_no);
         if (group->shared_bytes > 0) {

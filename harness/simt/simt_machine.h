@@ -33,6 +33,12 @@ void count_row(struct simt_counts *counts, const struct simt_kernel *kernel,
                const struct instruction *row, const struct step_counts *step);
 enum simt_access access_of(const struct instruction *row);
 
+/* counts.c: visits the instructions that ran, each with the step that it is part of: that of the
+ * first of its straight run. Ends with the first status that is not OK. */
+typedef enum status executed_visit(void *to, const struct simt_kernel *kernel,
+                                   const struct instruction *row, const struct step_counts *step);
+enum status executed_rows(const struct simt_kernel *kernel, executed_visit *visit, void *to);
+
 /* lines.c: the line that an instruction counts for. */
 void line_of(const struct simt_kernel *kernel, const struct instruction *row, const char **file,
              int *line);

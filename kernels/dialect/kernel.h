@@ -28,7 +28,8 @@
  *
  * load() widens PACK neighbours of a tensor into a struct pack and store() narrows them back: on
  * CUDA one 16-byte access, on the CPU a vector register or two. load_floats() and store_floats() do
- * the same for float arrays that are beside tensors. EACH(j) visits the elements of a pack,
+ * the same for float arrays that are beside tensors, and load_doubles() and store_doubles() for
+ * arrays of doubles, as floats. EACH(j) visits the elements of a pack,
  * PACKS(c, width) a lane's packs of a row. row_sum() and row_max() combine one pack from each lane
  * into one number that every lane gets, lanes_sum_words() an integer from each into one; lane 0
  * writes what a row has once (`if (LANE == 0)`). Lanes are added in a fixed order.

@@ -8,6 +8,8 @@
 
 #if (defined REAL_BF16 && defined __AVX512BF16__) || (defined REAL_F16 && defined __F16C__)
 #include <immintrin.h>
+#elif defined REAL_F16 && defined __aarch64__
+#include <arm_neon.h>
 #endif
 
 #ifdef REAL_F16
@@ -126,6 +128,25 @@ KERNEL_INLINE void store(real *to, struct pack pack)
                                                                  _MM_FROUND_TO_NEAREST_INT));
 }
 
+#elif defined REAL_F16 && defined __aarch64__
+
+/* As above. */
+KERNEL_INLINE struct pack load(const real *from)
+{
+    struct pack pack;
+    for (int part = 0; part < PACK; part += 4)
+        vst1q_f32(pack.v + part,
+                  vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16((const uint16_t *)(from + part)))));
+    return pack;
+}
+
+KERNEL_INLINE void store(real *to, struct pack pack)
+{
+    for (int part = 0; part < PACK; part += 4)
+        vst1_u16((uint16_t *)(to + part),
+                 vreinterpret_u16_f16(vcvt_f16_f32(vld1q_f32(pack.v + part))));
+}
+
 #else
 
 KERNEL_INLINE struct pack load(const real *from)
@@ -154,6 +175,18 @@ KERNEL_INLINE struct pack load_floats(const float *from)
     struct pack pack;
     EACH(j) pack.v[j] = from[j];
     return pack;
+}
+
+KERNEL_INLINE struct pack load_doubles(const double *from)
+{
+    struct pack pack;
+    EACH(j) pack.v[j] = (float)from[j];
+    return pack;
+}
+
+KERNEL_INLINE void store_doubles(double *to, struct pack pack)
+{
+    EACH(j) to[j] = (double)pack.v[j];
 }
 
 KERNEL_INLINE void store_floats(float *to, struct pack pack)

@@ -135,6 +135,33 @@ KERNEL_INLINE void store_floats(float *to, struct pack pack)
     }
 }
 
+KERNEL_INLINE struct pack load_doubles(const double *from)
+{
+    struct pack pack;
+    UNROLLED for (int j = 0; j < PACK; j += 2)
+    {
+        struct words two = load_words(from + j);
+        UNROLLED for (int w = 0; w < 2; w++) pack.v[j + w] =
+            (float)__hiloint2double((int)two.v[2 * w + 1], (int)two.v[2 * w]);
+    }
+    return pack;
+}
+
+KERNEL_INLINE void store_doubles(double *to, struct pack pack)
+{
+    UNROLLED for (int j = 0; j < PACK; j += 2)
+    {
+        struct words two;
+        UNROLLED for (int w = 0; w < 2; w++)
+        {
+            double x = (double)pack.v[j + w];
+            two.v[2 * w] = (uint32_t)__double2loint(x);
+            two.v[2 * w + 1] = (uint32_t)__double2hiint(x);
+        }
+        store_words(to + j, two);
+    }
+}
+
 /* A lane's pack of 16-bit elements stands beside 32 bytes of floats: two accesses, which in 16 bits
  * would each take half of every sector. Spread over the warp's elements, 16 bytes of floats of a
  * lane lie next to those of its neighbours, and 8 of a tensor do: the first four elements of a pack

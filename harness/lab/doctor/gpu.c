@@ -12,9 +12,11 @@
 #include <string.h>
 #include <unistd.h>
 
-/* "CUDA Toolkit Release Notes", table "CUDA Toolkit and Corresponding Driver Versions": CUDA
- * 13.0. */
-enum { DRIVER_LEAST = 580 };
+/* The needs of this build; without a CUDA device, those of the oldest CUDA that it can be built
+ * with needs. */
+#define TEXT(number)  PASTE(number)
+#define PASTE(number) #number
+#define DRIVER        TEXT(CHOKEPOINT_CUDA_DRIVER) " or newer"
 
 /* "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.65.06  Sun Jul ...", or "... NVIDIA UNIX
  * Open Kernel Module for x86_64  580.65.06 ...": the first word that begins with a digit and has a
@@ -32,39 +34,65 @@ static bool find_version(const char *line, char version[32])
     return false;
 }
 
+/* The reason why a driver that is there is not in /proc; NULL: none is there. */
+static const char *hidden_driver(const char *root)
+{
+    static const struct {
+        const char *device, *why;
+    } rows[] = {
+        /* Containers with a kernel of their own, such as gVisor, show the driver's devices alone.
+         */
+        { "/dev/nvidiactl", "/dev/nvidiactl is here, but not /proc/driver/nvidia" },
+        /* The driver is that of Windows ("CUDA on WSL User Guide", NVIDIA). */
+        { "/dev/dxg", "WSL2 has the driver of Windows: nvidia-smi prints its version, and NVIDIA's "
+                      "control panel there (Developer) says who may read counters" },
+    };
+    char path[256];
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        snprintf(path, sizeof path, "%s%s", root, rows[i].device);
+        if (access(path, F_OK) == 0)
+            return rows[i].why;
+    }
+    return NULL;
+}
+
 static void check_version(struct checks *checks, const char *root, bool wanted)
 {
-    char line[256], version[32] = "unknown", control[256];
+    char line[256], version[32] = "unknown";
+    const char *hidden = hidden_driver(root);
 
-    snprintf(control, sizeof control, "%s/dev/nvidiactl", root);
     if (system_file_line(root, "/proc/driver/nvidia/version", line, sizeof line)) {
         find_version(line, version);
-        checks_add(checks, "gpu_driver", atoi(version) >= DRIVER_LEAST ? CHECK_OK : CHECK_FAIL,
-                   "580 or newer", "CUDA 13.0 needs it: install a newer driver", "%s", version);
-    } else if (access(control, F_OK) == 0) {
-        /* Containers with a kernel of their own, such as gVisor, show the driver's devices without
-         * its /proc. */
-        checks_unknown(checks, "gpu_driver", "580 or newer",
-                       "/dev/nvidiactl is here, but not /proc/driver/nvidia");
+        checks_add(checks, "gpu_driver",
+                   atoi(version) >= CHOKEPOINT_CUDA_DRIVER ? CHECK_OK : CHECK_FAIL, DRIVER,
+                   CHOKEPOINT_CUDA_MAJOR == 12
+                       ? "CUDA 12 needs it: install a newer driver"
+                       : "CUDA 13 needs it: install a newer driver, or a build for CUDA 12",
+                   "%s", version);
+    } else if (hidden != NULL) {
+        checks_unknown(checks, "gpu_driver", DRIVER, hidden);
     } else {
-        checks_add(
-            checks, "gpu_driver", wanted ? CHECK_FAIL : CHECK_NONE, "580 or newer",
-            wanted ? "NVIDIA's kernel driver is not loaded: install 580 or newer, then modprobe "
-                     "nvidia; in a container, start it with --gpus all"
-                   : "there is no NVIDIA driver: everything runs on the CPU device",
-            "none");
+        checks_add(checks, "gpu_driver", wanted ? CHECK_FAIL : CHECK_NONE, DRIVER,
+                   wanted ? "NVIDIA's kernel driver is not loaded: install " DRIVER
+                            ", then modprobe "
+                            "nvidia; in a container, start it with --gpus all"
+                          : "there is no NVIDIA driver: everything runs on the CPU device",
+                   "none");
     }
 }
 
 /* NVIDIA, "ERR_NVGPUCTRPERM: Permission issue with Performance Counters". */
 static void check_counters(struct checks *checks, const char *root)
 {
+    const char *hidden = hidden_driver(root);
     char value[32];
     bool restricted;
 
     if (!system_file_key(root, "/proc/driver/nvidia/params", "RmProfilingAdminOnly", value,
                          sizeof value)) {
-        checks_unknown(checks, "gpu_counters", "readable", "there is no NVIDIA driver");
+        checks_unknown(checks, "gpu_counters", "readable",
+                       hidden != NULL ? hidden : "there is no NVIDIA driver");
         return;
     }
     restricted = atoi(value) != 0;
@@ -168,8 +196,8 @@ static void check_attention(struct checks *checks, const struct device_propertie
         checks_add(
             checks, "gpu_cudnn", built_for == runtime ? CHECK_OK : CHECK_LOW,
             "9.15.1 or newer, for the same CUDA",
-            "this cuDNN is another CUDA's: install the package for the CUDA in use (libcudnn9 "
-            "or nvidia-cudnn, -cuda-13 or -cu13 at its end)",
+            "this cuDNN is another CUDA's: install the package for the CUDA in use, whose name "
+            "ends with its number (libcudnn9-cuda-13, nvidia-cudnn-cu12)",
             "%s for CUDA %d", properties->attention_library, built_for);
 }
 

@@ -32,7 +32,7 @@ struct record {
 
     /* SCENARIO */
     struct device_properties device;
-    char settings[VARIANT_COUNT][1024];
+    char settings[VARIANT_COUNT][KNOBS_TEXT];
     bool fp32[VARIANT_COUNT]; /* whether the variant computes in fp32 */
     struct balance_result balance;
     double window_seconds; /* WINDOW too */

@@ -76,6 +76,10 @@ struct tracing {
     double spread; /* of the windows: largest less smallest, over the median; the larger of the two
                       kinds. NaN: a single window has no spread */
     int64_t rows, dropped; /* records that were kept, and those that found no room */
+    /* Counters of one more window, whose steps were not recorded, where these were asked for; and
+     * the reason why they could not be read, or "". */
+    struct hardware_counters counters;
+    char counters_reason[256];
 };
 
 /* The findings in a variant's trace. */
@@ -90,9 +94,10 @@ struct scenario_result {
     const struct scenario *scenario;
     enum verdict verdict;
     char reason[512];         /* why, unless reproduced */
+    bool unmeasured;          /* its process skipped it, or did not end as it should */
     struct protocol protocol; /* window_seconds is what the device used */
     struct device_properties device;
-    char settings[VARIANT_COUNT][1024];            /* all knobs, resolved */
+    char settings[VARIANT_COUNT][KNOBS_TEXT];      /* all knobs, resolved */
     bool fp32[VARIANT_COUNT];                      /* the precision that LOSS_ORDER asks about */
     int pairs;                                     /* complete ones */
     struct repetition *repetitions[VARIANT_COUNT]; /* [pairs] */

@@ -27,7 +27,7 @@ void device_members(struct members *members, void *object)
 
 void settings_members(struct members *members, void *object)
 {
-    char(*settings)[1024] = object;
+    char(*settings)[KNOBS_TEXT] = object;
 
     for (int v = 0; v < VARIANT_COUNT; v++)
         member_text(members, variant_name((enum variant)v), settings[v], sizeof settings[v]);
@@ -46,6 +46,32 @@ void balance_members(struct members *members, void *object)
     member_number(members, "ratio", &balance->ratio);
 }
 
+static void counters_members(struct members *members, void *object)
+{
+    struct hardware_counters *counters = object;
+
+#define COUNTER(member, text, metric) member_number(members, #member, &counters->member);
+    HARDWARE_COUNTERS(COUNTER)
+#undef COUNTER
+}
+
+/* Nothing where nobody asked. */
+static void counters_member(struct members *members, struct tracing *tracing)
+{
+    bool known = members->reading ? member_is_there(members, "counters")
+                                  : hardware_counters_known(&tracing->counters);
+    bool refused = members->reading ? member_is_there(members, "counters_reason")
+                                    : tracing->counters_reason[0] != '\0';
+
+    if (members->reading)
+        tracing->counters = HARDWARE_COUNTERS_UNKNOWN;
+    if (known)
+        member_object(members, "counters", counters_members, &tracing->counters);
+    if (refused)
+        member_text(members, "counters_reason", tracing->counters_reason,
+                    sizeof tracing->counters_reason);
+}
+
 void tracing_members(struct members *members, void *object)
 {
     struct tracing *tracing = object;
@@ -60,6 +86,7 @@ void tracing_members(struct members *members, void *object)
     member_number(members, "spread", &tracing->spread);
     member_count(members, "rows", &tracing->rows);
     member_count(members, "dropped", &tracing->dropped);
+    counters_member(members, tracing);
 }
 
 /* --- Repetitions --- */

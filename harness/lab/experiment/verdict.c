@@ -13,6 +13,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* One metric of all repetitions of both variants. */
 struct series {
@@ -297,6 +298,23 @@ static bool others_may_hide_it(const struct scenario_result *result)
             result->expectations[i].expectation->exact)
             return false;
     return cpu_loss_is_large(&result->cpu_loss) || result->cpu_quota > 0;
+}
+
+/* What a child skips once it has measured, and what takes too long, may be the fault of other
+ * programs: these are named first. */
+void verdict_blame_others(struct scenario_result *result)
+{
+    char taken[96], reason[sizeof result->reason];
+
+    if (result->settings[VARIANT_BEFORE][0] == '\0' || !cpu_loss_is_large(&result->cpu_loss))
+        return;
+    cpu_loss_print(taken, sizeof taken, &result->cpu_loss);
+    memcpy(reason, result->reason, sizeof reason);
+    result->verdict = VERDICT_UNDECIDED;
+    snprintf(result->reason, sizeof result->reason,
+             "%s meanwhile, so it cannot be told whether the bottleneck shows here: use a quieter "
+             "machine; doctor says what disturbs this one. Apart from that: %.300s",
+             taken, reason);
 }
 
 static void conclude_not_met(struct scenario_result *result)

@@ -4,11 +4,6 @@
 
 #include <math.h>
 
-static uint64_t blocks_of(const struct kernel_run *run)
-{
-    return (uint64_t)run->blocks[0] * run->blocks[1] * run->blocks[2];
-}
-
 struct kernel_facts kernel_facts_of(const struct kernel_run *run,
                                     const struct kernel_outcome *outcome, int arch,
                                     struct kernel_needs needs)
@@ -21,7 +16,7 @@ struct kernel_facts kernel_facts_of(const struct kernel_run *run,
 
     if (!facts.is_from_ptxas)
         facts.needs.registers = outcome->shape.registers;
-    if (residency_of(&facts.residency, facts.architecture, blocks_of(run),
+    if (residency_of(&facts.residency, facts.architecture, kernel_run_blocks(run),
                      (int)(run->threads[0] * run->threads[1] * run->threads[2]),
                      facts.needs.registers,
                      outcome->shape.shared_bytes + (int)run->shared_bytes) != STATUS_OK)
@@ -49,7 +44,7 @@ void kernel_counts_read(double values[KERNEL_COUNT_COUNT], const struct kernel_f
                                *stores = &counts->global[SIMT_STORES];
     const struct simt_accesses shared = simt_accesses_sum(counts->shared);
     const struct residency *residency = &facts->residency;
-    double waves = (double)blocks_of(facts->run) / (double)residency->wave;
+    double waves = (double)kernel_run_blocks(facts->run) / (double)residency->wave;
     uint64_t atomics_on_a_word = 0;
 
     for (int i = 0; i < outcome->array_count; i++)

@@ -3,6 +3,8 @@
  * kernel. */
 #include "harness/lab/kernel/kernel_findings.h"
 
+#include "harness/lab/kernel/kernel_bound.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,6 +24,11 @@
 #define IN_FLIGHT_LEAST 2 /* loads of a warp */
 #define SCALARS_LEAST   4 /* requests of a warp that could be one */
 #define LOCAL_LEAST     0.02
+#define SHARED_REUSE    16 /* loads of a value in shared memory: a tile of 16 x 16 has so many */
+#define SHARED_LEAST    4  /* times as long as arithmetic: two operands from it for each product */
+#define LOAD_CLOCKS                                                                                \
+    500 /* of a load from memory: Luo et al., "Benchmarking and Dissecting the                     \
+           Nvidia Hopper GPU Architecture", 2024 */
 
 static double share(double part, double whole)
 {
@@ -322,6 +329,34 @@ static bool bank_conflicts(const struct kernel_facts *facts, struct kernel_findi
     return true;
 }
 
+static double loaded_passes(const struct simt_sample *sample)
+{
+    return sample->shared && sample->access == SIMT_LOADS ? (double)sample->counts.touched : 0;
+}
+
+/* Products whose operands all come from shared memory wait for it, not for arithmetic. */
+static bool no_reuse_in_registers(const struct kernel_facts *facts, struct kernel_finding *finding)
+{
+    const struct simt_accesses *loads = &facts->outcome->counts.shared[SIMT_LOADS];
+    struct kernel_bound bound = kernel_bound_of(facts);
+    const struct simt_sample *sample = worst(facts, loaded_passes, finding);
+    double arithmetic = bound.ns[BOUND_FP32] + bound.ns[BOUND_FP16] + bound.ns[BOUND_FP64] +
+                        bound.ns[BOUND_TENSOR],
+           times = share((double)loads->bytes,
+                         (double)facts->outcome->counts.shared[SIMT_STORES].bytes);
+
+    finding->share = 1 - share(arithmetic, bound.ns[BOUND_SHARED]);
+    if (sample == NULL || bound.by != BOUND_SHARED || times < SHARED_REUSE || arithmetic <= 0 ||
+        bound.ns[BOUND_SHARED] < SHARED_LEAST * arithmetic ||
+        (double)(loads->touched - loads->wanted) > WASTE_LEAST * (double)loads->touched)
+        return false;
+    say(finding,
+        "shared memory bounds the time, at %.3g times that of the arithmetic: each value there is "
+        "loaded %.3g times, most of them at line %d",
+        bound.ns[BOUND_SHARED] / arithmetic, times, sample->line);
+    return true;
+}
+
 /* Passes of a barrier that orders nothing in most of them. */
 static double needless(const struct simt_line *line)
 {
@@ -414,13 +449,12 @@ static double atomic_lanes(const struct simt_sample *sample)
  * they changed, but not how many blocks changed a word, so every block is taken to change all. */
 static double atomics_of_a_block(const struct kernel_facts *facts)
 {
-    const unsigned *blocks = facts->run->blocks;
     uint64_t words = 0;
 
     for (int i = 0; i < facts->outcome->array_count; i++)
         words += facts->outcome->arrays[i].footprint.atomic_words;
     return share((double)facts->outcome->counts.global[SIMT_ATOMICS].lanes,
-                 (double)words * blocks[0] * blocks[1] * blocks[2]);
+                 (double)words * (double)kernel_run_blocks(facts->run));
 }
 
 /* Two ways to be too many: lanes of a request at one address, or a block that changes an address
@@ -471,15 +505,17 @@ static bool spills(const struct kernel_facts *facts, struct kernel_finding *find
     return true;
 }
 
-/* Few warps may be the price of large tiles: the rule says what limits them, not that more would be
- * faster. */
+/* Few warps may be the price of large tiles. They are enough if what they have to do between two
+ * waits for memory, in each of the four parts of a multiprocessor, takes as long as a load. */
 static bool low_occupancy(const struct kernel_facts *facts, struct kernel_finding *finding)
 {
     const struct residency *residency = &facts->residency;
-    double occupied = share(residency->warps, residency->most_warps);
+    double occupied = share(residency->warps, residency->most_warps),
+           waits = (double)facts->outcome->counts.waits;
 
     finding->share = 1 - occupied;
-    if (residency->warps == 0 || occupied >= OCCUPANCY_LEAST)
+    if (residency->warps == 0 || occupied >= OCCUPANCY_LEAST ||
+        instructions(facts) * residency->warps / 4 >= LOAD_CLOCKS * waits)
         return false;
     say(finding, "%d of %d warps fit on a multiprocessor of sm_%d: %s allows %d blocks",
         residency->warps, residency->most_warps, facts->architecture->number,
@@ -528,6 +564,9 @@ static const struct kernel_rule rules[] = {
       contended },
     { "no_reuse", "a block fetches the same sectors again and again",
       "fetch a tile into shared memory or registers once, and use it from there", no_reuse },
+    { "no_reuse", "a value in shared memory is loaded again for each product",
+      "let a thread compute a tile of results, so that what it loads once serves several",
+      no_reuse_in_registers },
     { "register_spills", "threads keep values in local memory",
       "index arrays by constants only (unroll), or give threads fewer values at a time", spills },
     { "low_occupancy", "few warps fit on a multiprocessor",

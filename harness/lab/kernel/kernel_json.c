@@ -5,6 +5,7 @@
 
 #include "harness/base/rows.h"
 #include "harness/base/words/text.h"
+#include "harness/lab/kernel/kernel_bound.h"
 #include "harness/text/benchmark_rows.h"
 
 #include <limits.h>
@@ -64,6 +65,35 @@ static cJSON *residency_json(struct json *json, const struct kernel_facts *facts
         KEY("most_warps", residency->most_warps), KEY("blocks", residency->blocks),
         KEY("limit", residency->warps > 0 ? residency_limit_text(residency->limit) : NULL),
         KEY("wave", residency->wave), KEY("waves", residency->waves), KEY("last", residency->last));
+}
+
+static void put_mix(struct json *json, cJSON *to, const struct simt_mix *mix)
+{
+    cJSON *array = json_array(json, to, "mix");
+
+#define PUT(id, name)                                                                              \
+    if (mix->of[SIMT_##id] > 0)                                                                    \
+        JSON_ROW(json, array, KEY("name", name), KEY("instructions", mix->of[SIMT_##id]));
+    SIMT_WORKS(PUT)
+#undef PUT
+}
+
+static cJSON *bound_json(struct json *json, const struct kernel_facts *facts)
+{
+    struct kernel_bound bound = kernel_bound_of(facts);
+    cJSON *object =
+              JSON_OBJECT(json, KEY("gpu", facts->architecture->gpu), KEY("ns", bound.ns[bound.by]),
+                          KEY("by", bound.ns[bound.by] > 0 ? bound_rows[bound.by].name : NULL),
+                          KEY("cold_ns", bound.cold_ns), KEY("flops", facts->outcome->mix.flops),
+                          KEY("flops_per_byte", bound.flops_per_byte)),
+          *parts = json_array(json, object, "parts");
+
+    for (int part = 0; part < BOUND_PART_COUNT; part++)
+        if (bound.amount[part] > 0)
+            JSON_ROW(json, parts, KEY("name", bound_rows[part].name),
+                     KEY("unit", bound_rows[part].unit), KEY("amount", bound.amount[part]),
+                     KEY("ns", bound.ns[part]));
+    return object;
 }
 
 /* The number of the array that an address is in, from 1 on, and its place there. 0: none. */
@@ -226,7 +256,10 @@ static enum status put_all(struct json *json, cJSON *root, const struct kernel_o
                  KEY("share", findings[i].share));
     to = JSON_OBJECT(json, KEY("warps", outcome->counts.warps));
     put_counts(json, to, &outcome->counts);
-    JSON_ADD(json, root, KEY("counts", to), KEY("residency", residency_json(json, &output->facts)));
+    put_mix(json, to, &outcome->mix);
+    JSON_ADD(
+        json, root, KEY("counts", to), KEY("residency", residency_json(json, &output->facts)),
+        KEY("bound", outcome->finding.kind == SIMT_NONE ? bound_json(json, &output->facts) : NULL));
     to = json_array(json, root, "lines");
     for (int i = 0; i < outcome->line_count; i++)
         put_counts(json,
@@ -289,9 +322,10 @@ void lesson_json(struct json *json, cJSON *array, const struct kernel_lesson *le
 {
     cJSON *object = JSON_ROW(
         json, array, KEY("name", lesson->name), KEY("group", group), KEY("title", lesson->title),
-        KEY("symptom", lesson->symptom), KEY("cause", lesson->cause), KEY("fix", lesson->fix),
-        KEY("look", lesson->look), KEY("cost", lesson->cost), KEY("section", lesson->section),
-        KEY("rule", lesson->rule), KEY("cuda", lines_json(json, &lesson->cuda)),
+        KEY("also", lesson->also), KEY("symptom", lesson->symptom), KEY("cause", lesson->cause),
+        KEY("fix", lesson->fix), KEY("look", lesson->look), KEY("cost", lesson->cost),
+        KEY("section", lesson->section), KEY("rule", lesson->rule),
+        KEY("cuda", lines_json(json, &lesson->cuda)),
         KEY("triton", lines_json(json, &lesson->triton)),
         KEY("pytorch", lines_json(json, &lesson->pytorch)));
     cJSON *foretold;

@@ -4,8 +4,10 @@
 
 #include "harness/base/figures/quantity.h"
 #include "harness/base/words/text.h"
+#include "harness/lab/kernel/kernel_bound.h"
 #include "harness/text/page_rows.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -38,6 +40,45 @@ static void print_wrong(const struct page *page, const struct simt_finding *find
     if (finding->instruction[0] != '\0')
         page_detail(page, "Instruction: %s", finding->instruction);
     page_detail(page, "%s", finding->detail);
+}
+
+/* --- Its bound --- */
+
+static void print_mix(const struct page *page, const struct simt_mix *mix, uint64_t instructions)
+{
+    char text[300] = "";
+
+#define SAY(id, name)                                                                              \
+    if (mix->of[SIMT_##id] > 0)                                                                    \
+        text_join(text, sizeof text, ", ", "%.0f%% %s",                                            \
+                  100 * simt_ratio(mix->of[SIMT_##id], instructions), name);
+    SIMT_WORKS(SAY)
+#undef SAY
+    page_paragraph(page, INK_PLAIN, "Instructions of the PTX: %s.", text);
+}
+
+/* Parts that take a tenth of the bound, after the one that sets it. */
+static void print_bound(const struct page *page, const struct kernel_facts *facts)
+{
+    struct kernel_bound bound = kernel_bound_of(facts);
+    double least = bound.ns[bound.by];
+    char others[400] = "", more[160] = "";
+
+    if (least <= 0)
+        return;
+    for (int part = 0; part < BOUND_PART_COUNT; part++)
+        if (part != (int)bound.by && bound.ns[part] >= 0.1 * least)
+            text_join(others, sizeof others, ", ", "%s by %s", quantity_time(bound.ns[part]).text,
+                      bound_rows[part].name);
+    if (bound.cold_ns > least)
+        snprintf(more, sizeof more, "%s if its arrays come from memory",
+                 quantity_time(bound.cold_ns).text);
+    if (facts->outcome->mix.flops > 0 && isfinite(bound.flops_per_byte))
+        text_join(more, sizeof more, "; ", "%.3g flops per byte", bound.flops_per_byte);
+    page_paragraph(page, INK_PLAIN, "Least time on sm_%d (%s): %s, by %s%s%s%s%s%s.",
+                   facts->architecture->number, facts->architecture->gpu, quantity_time(least).text,
+                   bound_rows[bound.by].name, others[0] != '\0' ? " (" : "", others,
+                   others[0] != '\0' ? ")" : "", more[0] != '\0' ? "; " : "", more);
 }
 
 /* --- Counts --- */
@@ -102,6 +143,8 @@ static void print_counts(const struct page *page, const struct kernel_output *ou
                        (long long)(residency->waves > 1 ? residency->wave : residency->last),
                        (long long)residency->wave, (long long)residency->waves,
                        residency->waves == 1 ? "" : "s");
+    print_mix(page, &output->facts.outcome->mix, counts->instructions);
+    print_bound(page, &output->facts);
     print_accesses(page, counts);
 }
 

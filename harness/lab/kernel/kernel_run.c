@@ -63,6 +63,11 @@ static size_t next_parameter(const struct kernel_run *run, int *next,
     return (bytes + most - 1) / most * most;
 }
 
+uint64_t kernel_run_blocks(const struct kernel_run *run)
+{
+    return (uint64_t)run->blocks[0] * run->blocks[1] * run->blocks[2];
+}
+
 /* The size of each parameter, before a launch would say it less well. */
 static enum status check_launch(const struct kernel_run *run, const struct kernel_outcome *outcome)
 {
@@ -73,7 +78,7 @@ static enum status check_launch(const struct kernel_run *run, const struct kerne
 
     /* Two dimensions first: the product of three could overflow. */
     if ((uint64_t)run->blocks[0] * run->blocks[1] > KERNEL_RUN_MOST_BLOCKS ||
-        (uint64_t)run->blocks[0] * run->blocks[1] * run->blocks[2] > KERNEL_RUN_MOST_BLOCKS)
+        kernel_run_blocks(run) > KERNEL_RUN_MOST_BLOCKS)
         FAIL(STATUS_BAD_USAGE, "the grid has more than %llu blocks, which is the limit",
              (unsigned long long)KERNEL_RUN_MOST_BLOCKS);
     for (int i = 0; i < run->argument_count; i++) {
@@ -107,7 +112,7 @@ static enum status check_launch(const struct kernel_run *run, const struct kerne
 static enum status add_array(struct simt *simt, const struct kernel_argument *argument,
                              void **elements)
 {
-    size_t bytes = kernel_argument_bytes(argument);
+    size_t bytes = (size_t)kernel_argument_bytes(argument); /* check_launch() bounds it */
     const char *type = kernel_type_name(argument->type);
     char signed_type[8];
     struct simt_texture texture = { .channels = argument->channels,
@@ -179,6 +184,7 @@ enum status kernel_run(const struct kernel_run *run, struct kernel_outcome *outc
             TRY(add_array(outcome->simt, &run->arguments[i], &outcome->arrays[i].elements));
     TRY(launch_kernel(run, outcome));
     outcome->counts = simt_counts_of(outcome->simt, outcome->kernel);
+    outcome->mix = simt_mix_of(outcome->simt, outcome->kernel);
     for (int i = 0; i < run->argument_count; i++)
         if (outcome->arrays[i].elements != NULL)
             outcome->arrays[i].footprint =

@@ -33,6 +33,8 @@ struct kernel_run {
     uint64_t most_instructions; /* 0: KERNEL_RUN_MOST_INSTRUCTIONS */
 };
 
+uint64_t kernel_run_blocks(const struct kernel_run *run); /* of the grid */
+
 struct kernel_array {
     void *elements; /* as the kernel left them; NULL: the argument is a scalar */
     struct simt_footprint footprint;
@@ -46,6 +48,7 @@ struct kernel_outcome {
     struct simt_findings all;    /* of a run that asks for all: that one too */
     struct simt_shape shape;
     struct simt_counts counts;
+    struct simt_mix mix;
     struct simt_line *lines;
     int line_count;
     struct simt_sample *samples; /* their addresses are those of the arrays, in the host's memory */

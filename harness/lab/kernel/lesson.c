@@ -66,7 +66,7 @@ void lesson_kernel_name(char name[LESSON_NAME_SIZE], const struct kernel_lesson 
 /* --- Its files --- */
 
 /* The list of files ends with one that has no name. */
-static const struct embedded_file *find_file(const char *name)
+const struct embedded_file *lesson_file(const char *name)
 {
     const struct embedded_file *file = lesson_files;
 
@@ -74,21 +74,34 @@ static const struct embedded_file *find_file(const char *name)
     return file->name != NULL ? file : NULL;
 }
 
-const char *lesson_source(const struct kernel_lesson *lesson)
+/* NULL: the program has no source of it. */
+static const struct embedded_file *find_source(const struct kernel_lesson *lesson)
 {
     char name[LESSON_NAME_SIZE];
-    const struct embedded_file *file;
 
     snprintf(name, sizeof name, "%s.cu", lesson->name);
-    file = find_file(name);
+    return lesson_file(name);
+}
+
+const char *lesson_source(const struct kernel_lesson *lesson)
+{
+    const struct embedded_file *file = find_source(lesson);
+
     return file != NULL ? file->text : "";
+}
+
+const char *lesson_source_name(const struct kernel_lesson *lesson)
+{
+    const struct embedded_file *file = find_source(lesson);
+
+    return file != NULL ? file->name : "";
 }
 
 /* A row is the kernel's name, then for each architecture its registers, the bytes of its local
  * memory, and those that it spills. */
 struct kernel_needs lesson_needs(const char *kernel, int arch)
 {
-    const struct embedded_file *file = find_file("registers.txt");
+    const struct embedded_file *file = lesson_file("registers.txt");
     const char *line = file != NULL ? file->text : "";
     struct kernel_needs needs = { 0 };
     size_t length = strlen(kernel);
@@ -120,7 +133,7 @@ enum status lesson_kernel_make(struct lesson_kernel *made, const struct kernel_l
                                              .arguments = made->arguments } };
     snprintf(made->file, sizeof made->file, "%s.ptx", lesson->name);
     lesson_kernel_name(made->kernel, lesson, variant);
-    file = find_file(made->file);
+    file = lesson_file(made->file);
     if (file == NULL)
         FAIL(STATUS_BAD_INPUT, "the program has no %s", made->file);
     made->run.ptx = file->text;

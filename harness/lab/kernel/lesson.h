@@ -9,6 +9,7 @@
  * scenarios/gpu_kernels has a file for each lesson, and the list of them. */
 #pragma once
 
+#include "harness/base/embedded_file.h"
 #include "harness/lab/kernel/kernel_counts.h"
 
 /* The same number for each architecture. */
@@ -75,6 +76,7 @@ struct lesson_lines {
 struct kernel_lesson {
     const char *name; /* also the stem of its files in scenarios/gpu_kernels and kernels/lessons */
     const char *title;
+    const char *also;                                /* as a scenario has them */
     const char *symptom, *cause, *fix, *look, *cost; /* the lesson, one sentence each */
     const char *section, *rule; /* of Nsight Compute: identifiers; rule NULL: none says it */
     struct lesson_lines cuda, triton, pytorch;
@@ -100,16 +102,14 @@ void lesson_kernel_name(char name[LESSON_NAME_SIZE], const struct kernel_lesson 
 
 /* --- Its files --- */
 
-/* The files of kernels/lessons that the program has in itself: NAME.cu and NAME.ptx of each lesson,
- * and registers.txt. */
-struct embedded_file {
-    const char *name, *text; /* a NUL follows the text */
-    size_t bytes;
-};
-extern const struct embedded_file lesson_files[]; /* ends with a NULL name */
+/* The files that the program has in itself: NAME.cu and NAME.ptx of each lesson and of
+ * kernels/strides, and registers.txt. */
+extern const struct embedded_file lesson_files[];          /* ends with a NULL name */
+const struct embedded_file *lesson_file(const char *name); /* NULL: there is none */
 
-/* NAME.cu, with all kernels of the lesson. */
+/* NAME.cu, with all kernels of the lesson, and its name. */
 const char *lesson_source(const struct kernel_lesson *lesson);
+const char *lesson_source_name(const struct kernel_lesson *lesson);
 
 /* A row of kernels/lessons/registers.txt for an architecture; 0: the table has no such kernel. */
 struct kernel_needs lesson_needs(const char *kernel, int arch);

@@ -9,10 +9,26 @@ enum {
     MOST_REGISTERS = 255    /* ptxas spills beyond */
 };
 
+/* The limits of a multiprocessor; a block may ask for all of its shared memory but one KiB. */
+#define LIMITS(shared_kib) 64, 32, 65536, (shared_kib)*1024, (shared_kib - 1) * 1024
+
+/* Lanes of a multiprocessor and clock, which are alike but for sums and products. A half
+ * instruction of two elements is one lane's. */
+#define LANES(fp32, fp64)                                                                          \
+    {                                                                                              \
+        [SIMT_FP32] = fp32, [SIMT_FP16] = 128, [SIMT_FP64] = fp64, [SIMT_SPECIAL] = 16,            \
+        [SIMT_EXCHANGE] = 32                                                                       \
+    }
+
+/* The clocks are the boost of the A100's data sheet and the most that an H100's and a B200's driver
+ * allow (nvidia-smi -q -d CLOCK; a B200's is unverified). */
 const struct architecture architectures[ARCH_COUNT] = {
-    [ARCH_80] = { 80, "A100", 108, 64, 32, 65536, 164 * 1024, 163 * 1024 },
-    [ARCH_90] = { 90, "H100", 132, 64, 32, 65536, 228 * 1024, 227 * 1024 },
-    [ARCH_100] = { 100, "B200", 148, 64, 32, 65536, 228 * 1024, 227 * 1024 },
+    [ARCH_80] = { 80, "A100", 108, LIMITS(164), 1.41e9, 2.039e12, 40 << 20, LANES(64, 32),
+                  .matrix_products = { 1024, 512, 2048, 64 } },
+    [ARCH_90] = { 90, "H100", 132, LIMITS(228), 1.98e9, 3.35e12, 50 << 20, LANES(128, 64),
+                  .matrix_products = { 2048, 1024, 4096, 128 } },
+    [ARCH_100] = { 100, "B200", 148, LIMITS(228), 1.965e9, 8e12, 126 << 20, LANES(128, 64),
+                   .matrix_products = { 4096, 2048, 8192, 64 } },
 };
 
 int architecture_find(int number)

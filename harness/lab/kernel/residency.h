@@ -4,10 +4,14 @@
  * Limits: "CUDA C++ Programming Guide", "Technical Specifications per Compute Capability". Units in
  * which registers and shared memory are given out: cuda_occupancy.h of the CUDA toolkit (256
  * registers for each warp, 128 bytes and 1024 more for each block, from 8.0 on). Multiprocessors:
- * data sheets of the A100, H100 SXM and B200. */
+ * data sheets of the A100, H100 SXM and B200.
+ *
+ * Rates: "CUDA C++ Programming Guide", "Throughput of Native Arithmetic Instructions"; of matrices
+ * and memory the data sheets and "NVIDIA A100 (H100) Tensor Core GPU Architecture". */
 #pragma once
 
 #include "harness/base/status.h"
+#include "harness/simt/code/simt_types.h"
 
 #include <stdint.h>
 
@@ -15,8 +19,11 @@ struct architecture {
     int number; /* 80, 90, 100: of --arch, and sm_NUMBER of ptxas */
     const char *gpu;
     int multiprocessors;
-    int warps, blocks, registers, shared_bytes; /* of a multiprocessor */
-    int block_shared_bytes;                     /* that a block may ask for */
+    int warps, blocks, registers, shared_bytes;       /* of a multiprocessor */
+    int block_shared_bytes;                           /* that a block may ask for */
+    double clock_hz, memory_bytes_per_s, cache_bytes; /* the highest; of the L2 cache */
+    /* Rates of a multiprocessor, per clock: lanes, by enum simt_work; products of two elements. */
+    int lanes[SIMT_WORK_COUNT], matrix_products[SIMT_MATRICES];
 };
 
 /* Places in `architectures`. */

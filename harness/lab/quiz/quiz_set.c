@@ -17,11 +17,6 @@
 
 enum { NOTHING = QUIZ_CHOICES - 1 };
 
-static const cJSON *member(const cJSON *object, const char *key)
-{
-    return cJSON_GetObjectItemCaseSensitive(object, key);
-}
-
 const char *quiz_question_text(const struct quiz_set *set, enum quiz_question question)
 {
     static const char *const texts[][QUIZ_QUESTIONS] = {
@@ -148,8 +143,8 @@ static bool take_cause(struct quiz_set *set, const cJSON *findings)
 static bool fill_set(struct quiz_set *set, const cJSON *entry, const char *path, uint64_t seed)
 {
     const char *name = variant_name(set->variant);
-    const cJSON *findings = member(member(entry, "findings"), name);
-    const cJSON *interval = member(entry, "interval");
+    const cJSON *findings = json_member(json_member(entry, "findings"), name);
+    const cJSON *interval = json_member(entry, "interval");
     uint64_t stream = QUIZ_FIRST_STREAM + (uint64_t)set->variant;
 
     for (const struct scenario *const *each = scenarios; *each != set->scenario; each++)
@@ -157,8 +152,8 @@ static bool fill_set(struct quiz_set *set, const cJSON *entry, const char *path,
     set->effect = json_number_of(entry, "effect");
     set->low = json_number_at(interval, 0);
     set->high = json_number_at(interval, 1);
-    return set->effect > 0 && cJSON_IsArray(findings) && !cJSON_IsTrue(member(entry, "aa")) &&
-           find_trace(set->trace, path, json_text_of(member(entry, "traces"), name)) &&
+    return set->effect > 0 && cJSON_IsArray(findings) && !cJSON_IsTrue(json_member(entry, "aa")) &&
+           find_trace(set->trace, path, json_text_of(json_member(entry, "traces"), name)) &&
            take_cause(set, findings) && draw_choices(set, findings, random_seed(seed, stream));
 }
 

@@ -179,7 +179,10 @@ static void add_scenario(struct json *json, cJSON *array, const struct scenario_
 struct result_file {
     struct result_folder folder;
     char *path;
-    int written; /* scenarios and pairs of kernels in the file on disk */
+    int added;     /* scenarios and pairs of kernels of this run */
+    int written;   /* of these, in the file on disk */
+    bool has_rows; /* this run measured something */
+    bool aggregates_only;
     struct json json;
     cJSON *root, *benchmarks, *scenarios, *kernels; /* the others belong to root */
     int families;
@@ -195,21 +198,22 @@ static enum status save(struct result_file *file, bool try)
     TRY_OUT((try ? atomic_file_try : atomic_file_write)(file->path, text, strlen(text)));
     if (try)
         goto out;
-    file->written = cJSON_GetArraySize(file->scenarios) + cJSON_GetArraySize(file->kernels);
-    result_folder_replaced(&file->folder);
+    file->written = file->added;
+    file->folder.date[0] = '\0';
 
 out:
     free(text);
     return status;
 }
 
-/* Older results stay until there is a row. */
+/* The file stays as it is until there is a row. */
 static enum status save_added(struct result_file *file, const char *name)
 {
     enum status status;
 
+    file->added++;
     /* A date: the folder holds results of an earlier run. */
-    if (file->folder.date[0] != '\0' && cJSON_GetArraySize(file->benchmarks) == 0)
+    if (file->folder.date[0] != '\0' && !file->has_rows)
         return STATUS_OK;
     status = save(file, false);
     if (status != STATUS_OK)
@@ -217,30 +221,101 @@ static enum status save_added(struct result_file *file, const char *name)
     return status;
 }
 
-enum status result_file_open(struct result_file **file, const char *folder, bool traced,
+/* An A/A comparison has rows and an entry of its own. */
+static bool is_row_of(const cJSON *row, const char *name, bool aa)
+{
+    const char *row_name = json_text_of(row, "name");
+    size_t length = strlen(name);
+
+    return strncmp(row_name, name, length) == 0 && row_name[length] == '/' &&
+           (strncmp(row_name + length, "/aa:", 4) == 0) == aa;
+}
+
+/* Removes what an earlier run measured of a scenario or a pair of kernels. False: it did, and this
+ * one did not, so that stays. */
+static bool make_place(struct result_file *file, cJSON *array, const char *name, bool aa,
+                       bool has_rows)
+{
+    cJSON *item, *next;
+
+    for (item = file->benchmarks->child; item != NULL; item = next) {
+        next = item->next;
+        if (!is_row_of(item, name, aa))
+            continue;
+        if (!has_rows)
+            return false;
+        cJSON_Delete(cJSON_DetachItemViaPointer(file->benchmarks, item));
+    }
+    for (item = array->child; item != NULL; item = next) {
+        next = item->next;
+        if (strcmp(json_text_of(item, "name"), name) == 0 &&
+            cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(item, "aa")) == aa)
+            cJSON_Delete(cJSON_DetachItemViaPointer(array, item));
+    }
+    file->has_rows = file->has_rows || has_rows;
+    return true;
+}
+
+/* An array of the older document, or an empty one. */
+static cJSON *take_over(struct result_file *file, cJSON *to, const char *name, cJSON *older)
+{
+    cJSON *array = cJSON_DetachItemFromObjectCaseSensitive(older, name);
+
+    if (!cJSON_IsArray(array)) {
+        cJSON_Delete(array);
+        return json_array(&file->json, to, name);
+    }
+    if (!cJSON_AddItemToObject(to, name, array))
+        file->json.out_of_memory = true;
+    return array;
+}
+
+/* The rows of an earlier run keep its date and their numbers, and new ones have others. Returns the
+ * next number. */
+static int keep_rows(struct json *json, cJSON *benchmarks, const char *date)
+{
+    cJSON *row;
+    double last = -1;
+
+    cJSON_ArrayForEach(row, benchmarks)
+    {
+        last = fmax(last, json_number_of(row, "family_index"));
+        if (!cJSON_HasObjectItem(row, "date"))
+            json_text(json, row, "date", date);
+    }
+    return last < INT_MAX / 2 ? (int)last + 1 : 0;
+}
+
+enum status result_file_open(struct result_file **file, const char *folder, const bool *traced,
                              const struct device_properties *device,
                              const struct device_health *health)
 {
     enum status status = STATUS_OK;
     struct result_file *opened;
     struct machine machine;
-    cJSON *context, *ours;
+    cJSON *context, *ours, *older;
 
     *file = NULL;
     TRY_OUT(rows_make(&opened, 1));
-    TRY_OUT(result_folder_open(&opened->folder, folder, traced));
+    opened->folder = (struct result_folder){ .descriptor = -1, .lock = -1 };
     TRY_OUT(text_make(&opened->path, "%s%sresult.json", folder,
-                      folder[strlen(folder) - 1] == '/' ? "" : "/"));
+                      *folder != '\0' && folder[strlen(folder) - 1] == '/' ? "" : "/"));
     machine_read(&machine, "");
     opened->root = json_object(&opened->json, NULL, NULL);
     context = json_object(&opened->json, opened->root, "context");
     machine_context(&machine, &opened->json, context);
     device_context(&opened->json, context, device, health);
-    opened->benchmarks = json_array(&opened->json, opened->root, "benchmarks");
+    TRY_OUT(result_folder_open(&opened->folder, folder, traced, context));
+    older = opened->folder.older;
+    opened->benchmarks = take_over(opened, opened->root, "benchmarks", older);
+    opened->families =
+        keep_rows(&opened->json, opened->benchmarks,
+                  json_text_of(cJSON_GetObjectItemCaseSensitive(older, "context"), "date"));
     ours = json_object(&opened->json, opened->root, "chokepoint");
     json_integer(&opened->json, ours, "schema", RESULT_SCHEMA);
-    opened->scenarios = json_array(&opened->json, ours, "scenarios");
-    opened->kernels = json_array(&opened->json, ours, "kernels");
+    older = cJSON_GetObjectItemCaseSensitive(older, "chokepoint");
+    opened->scenarios = take_over(opened, ours, "scenarios", older);
+    opened->kernels = take_over(opened, ours, "kernels", older);
     TRY_OUT(save(opened, true));
     *file = opened;
 
@@ -256,7 +331,7 @@ void result_file_close(struct result_file *file)
 {
     if (file == NULL)
         return;
-    result_folder_close(&file->folder, file->scenarios, file->written);
+    result_folder_close(&file->folder);
     cJSON_Delete(file->root);
     free(file->path);
     free(file);
@@ -264,17 +339,28 @@ void result_file_close(struct result_file *file)
 
 enum status result_file_add(struct result_file *file, const struct scenario_result *result)
 {
+    const char *name = result->scenario->name;
+
+    if (!make_place(file, file->scenarios, name, result->protocol.aa, result_has_rows(result)))
+        return STATUS_OK;
     if (result_has_rows(result))
-        result_rows_add(&file->json, file->benchmarks, result, file->families++);
+        result_rows_add(&file->json, file->benchmarks, result, file->families++,
+                        file->aggregates_only);
     add_scenario(&file->json, file->scenarios, result);
     return save_added(file, result->scenario->name);
 }
 
 enum status result_file_add_lesson(struct result_file *file, const struct lesson_result *result)
 {
+    make_place(file, file->kernels, result->lesson->name, false, true);
     lesson_rows_json(&file->json, file->benchmarks, result, file->families++);
     lesson_result_json(&file->json, file->kernels, result);
     return save_added(file, result->lesson->name);
+}
+
+void result_file_leave_out(struct result_file *file, bool repetitions)
+{
+    file->aggregates_only = repetitions;
 }
 
 const struct result_folder *result_file_folder(const struct result_file *file)

@@ -17,6 +17,9 @@
  * have counters, and neither /before nor /after finds them: their times are the host's, to execute
  * PTX.
  *
+ * Results of an earlier run that are in the folder stay, if they are of this machine and build: a
+ * scenario that was measured replaces its own older one.
+ *
  * From the first scenario on, or the first measured one where there are older results, there is a
  * whole, valid file at every moment: each version is written beside the last one, forced to disk
  * and renamed over it. result_folder.h says what else is in the folder. */
@@ -32,9 +35,8 @@ enum { RESULT_SCHEMA = 1 }; /* of the member `chokepoint`; grows when a reader m
 
 /* Locks `folder`, which must outlive the file, and tries whether a result file can be written into
  * it; one of an earlier run stays until a scenario was measured. `device` is what will be measured
- * on; `traced` asks for a folder for traces. The errors are those of result_folder_open(): ask
- * before anything runs. */
-enum status result_file_open(struct result_file **file, const char *folder, bool traced,
+ * on; `traced` and the errors are those of result_folder_open(): ask before anything runs. */
+enum status result_file_open(struct result_file **file, const char *folder, const bool *traced,
                              const struct device_properties *device,
                              const struct device_health *health);
 
@@ -48,8 +50,12 @@ const struct result_folder *result_file_folder(const struct result_file *file);
 /* Scenarios and pairs of kernels of this run that are in the file on disk. */
 int result_file_written(const struct result_file *file);
 
-/* Adds a scenario and writes the file anew. Results of an earlier run stay until a scenario was
- * measured: skipped and failed ones before it are written with it. IO when the disk is full or the
+/* Leaves out the rows of repetitions from now on: those of aggregates are enough. */
+void result_file_leave_out(struct result_file *file, bool repetitions);
+
+/* Adds a scenario and writes the file anew. It is as it was until a scenario was measured: skipped
+ * and failed ones before it are written with it. One that gave no row does not replace one that
+ * did. IO when the disk is full or the
  * folder is gone: the file is then as it was before, and the next call tries to write this scenario
  * too. */
 enum status result_file_add(struct result_file *file, const struct scenario_result *result);

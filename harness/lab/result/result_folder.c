@@ -5,9 +5,11 @@
 #include "harness/base/clock.h"
 #include "harness/base/system/atomic_file.h"
 #include "harness/base/system/files.h"
+#include "harness/base/words/text.h"
 #include "harness/base/words/utf8.h"
 #include "harness/lab/experiment/rank_trace.h"
 #include "harness/text/benchmark_rows.h"
+#include "harness/text/json.h"
 #include "scenarios/scenario.h"
 
 #include <dirent.h>
@@ -23,7 +25,8 @@
 
 enum {
     FOLDERS_MOST = 1000, /* traces-2 to traces-1000 */
-    LOCK_FD = 10,        /* at least: below are those that a child process is given */
+    LISTED_TEXT = (RESULT_TRACES_MOST + 1) * (RESULT_TRACES_NAME + 1),
+    LOCK_FD = 10, /* at least: below are those that a child process is given */
     LOCK_WAIT_MS = 50,
 };
 
@@ -51,7 +54,7 @@ static bool is_trace(const char *given)
     return false;
 }
 
-static bool is_named(const cJSON *all, int count, const char *traces, const char *given)
+static bool is_named(const cJSON *all, const char *traces, const char *given)
 {
     const cJSON *scenario;
     char path[NAME_MAX + 64], name[NAME_MAX + 1], named[NAME_MAX + 1];
@@ -60,8 +63,6 @@ static bool is_named(const cJSON *all, int count, const char *traces, const char
     snprintf(path, sizeof path, "%s/%s", traces, name);
     cJSON_ArrayForEach(scenario, all)
     {
-        if (count-- <= 0)
-            break;
         for (int v = 0; v < VARIANT_COUNT; v++) {
             const char *one = result_trace_path(scenario, variant_name((enum variant)v));
             rank_trace_given(named, one != NULL ? one : "");
@@ -72,10 +73,8 @@ static bool is_named(const cJSON *all, int count, const char *traces, const char
     return false;
 }
 
-/* Removes the traces that the first `count` of `all` do not name, and the folder if nothing is
- * left. */
-static void remove_traces(const struct result_folder *folder, const char *traces, const cJSON *all,
-                          int count)
+/* Removes the traces that `all` do not name, and the folder if nothing is left. */
+static void remove_traces(const struct result_folder *folder, const char *traces, const cJSON *all)
 {
     int descriptor =
         openat(folder->descriptor, traces, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -87,7 +86,7 @@ static void remove_traces(const struct result_folder *folder, const char *traces
         return;
     }
     for (struct dirent *entry = readdir(stream); entry != NULL; entry = readdir(stream))
-        if (is_trace(entry->d_name) && !is_named(all, count, traces, entry->d_name))
+        if (is_trace(entry->d_name) && !is_named(all, traces, entry->d_name))
             unlinkat(descriptor, entry->d_name, 0);
     closedir(stream);
     unlinkat(folder->descriptor, traces, AT_REMOVEDIR);
@@ -95,9 +94,28 @@ static void remove_traces(const struct result_folder *folder, const char *traces
 
 /* --- The results that are there --- */
 
-/* A file that is not ours is refused: the rename would delete it. */
-static enum status read_older(struct result_folder *folder, cJSON **root)
+static const cJSON *context_of(const cJSON *root)
 {
+    return cJSON_GetObjectItemCaseSensitive(root, "context");
+}
+
+/* Whether both were measured on the same machine, by the same build. */
+static bool is_same(const cJSON *one, const cJSON *other)
+{
+    static const char *const facts[] = { "host_name",         "cpu_model", "device_name",
+                                         "device_index",      "commit",    "library_version",
+                                         "library_build_type" };
+
+    for (size_t i = 0; i < ARRAY_SIZE(facts); i++)
+        if (strcmp(json_text_of(one, facts[i]), json_text_of(other, facts[i])) != 0)
+            return false;
+    return true;
+}
+
+/* A file that is not ours is refused: the rename would delete it. */
+static enum status read_older(struct result_folder *folder)
+{
+    cJSON **root = &folder->older;
     const char *date;
 
     if (!result_json_read(root, folder->descriptor, "result.json")) {
@@ -111,11 +129,10 @@ static enum status read_older(struct result_folder *folder, cJSON **root)
              "%s/result.json is not a result of chokepoint run and would be lost; choose another "
              "folder",
              folder->path);
-    date = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(
-        cJSON_GetObjectItemCaseSensitive(*root, "context"), "date"));
-    snprintf(folder->date, sizeof folder->date, "%s", date != NULL ? date : "an unknown date");
+    date = json_text_of(context_of(*root), "date");
+    snprintf(folder->date, sizeof folder->date, "%s", date[0] != '\0' ? date : "an unknown date");
     utf8_show(folder->date);
-    result_traces_name(folder->older, benchmark_scenarios(*root));
+    folder->listed = result_traces_of(benchmark_scenarios(*root));
 
     return STATUS_OK;
 }
@@ -171,24 +188,27 @@ static enum status take_lock(struct result_folder *folder)
 }
 
 /* Removes what a killed run listed, but nothing that result.json names. */
-static void remove_left(const struct result_folder *folder, const cJSON *all)
+static void remove_left(const struct result_folder *folder)
 {
-    char text[256] = "", *next = text, *name;
+    const cJSON *all = benchmark_scenarios(folder->older);
+    char text[LISTED_TEXT] = "", *next = text, *name;
 
     if (pread(folder->lock, text, sizeof text - 1, 0) <= 0)
         return;
     while ((name = strsep(&next, "\n")) != NULL)
         if (result_traces_is_folder(name))
-            remove_traces(folder, name, all, cJSON_GetArraySize(all));
+            remove_traces(folder, name, all);
 }
 
 static enum status list_what_may_be_left(const struct result_folder *folder)
 {
-    char text[sizeof folder->traces + sizeof folder->older + 2];
-    int length = snprintf(text, sizeof text, "%s\n%s\n", folder->traces, folder->older);
+    char text[LISTED_TEXT] = "";
 
+    for (int i = 0; i < folder->listed.count; i++)
+        text_append(text, sizeof text, "%s\n", folder->listed.names[i]);
+    text_append(text, sizeof text, "%s\n", folder->traces);
     if (ftruncate(folder->lock, 0) != 0 || lseek(folder->lock, 0, SEEK_SET) < 0 ||
-        !write_all(folder->lock, text, (size_t)length))
+        !write_all(folder->lock, text, strlen(text)))
         TRY(lock_failed(folder, errno));
 
     return STATUS_OK;
@@ -196,13 +216,36 @@ static enum status list_what_may_be_left(const struct result_folder *folder)
 
 /* --- The whole --- */
 
-/* The first name that is free. It is listed before it is made. */
-static enum status make_traces(struct result_folder *folder)
+/* Whether the results have the folder and name no trace in it that this run will write. */
+static bool has_room(const struct result_folder *folder, const char *name, const bool *traced)
+{
+    const cJSON *all = benchmark_scenarios(folder->older);
+    char trace[128];
+    bool is_ours = false;
+
+    for (int i = 0; i < folder->listed.count; i++)
+        is_ours = is_ours || strcmp(folder->listed.names[i], name) == 0;
+    for (int i = 0; scenarios[i] != NULL; i++)
+        for (int v = 0; v < VARIANT_COUNT && traced[i]; v++) {
+            snprintf(trace, sizeof trace, "%s.%s.json.gz", scenarios[i]->name,
+                     variant_name((enum variant)v));
+            is_ours = is_ours && !is_named(all, name, trace);
+        }
+    return is_ours;
+}
+
+/* The first name that is free, or of a folder that has room. It is listed before it is made. */
+static enum status make_traces(struct result_folder *folder, const bool *traced)
 {
     char name[sizeof folder->traces] = RESULT_TRACES;
 
     for (int i = 2; i <= FOLDERS_MOST; i++) {
-        if (faccessat(folder->descriptor, name, F_OK, AT_SYMLINK_NOFOLLOW) != 0) {
+        bool is_there = faccessat(folder->descriptor, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+        if (is_there && has_room(folder, name, traced)) {
+            memcpy(folder->traces, name, sizeof name);
+            return STATUS_OK;
+        }
+        if (!is_there) {
             memcpy(folder->traces, name, sizeof name);
             TRY(list_what_may_be_left(folder));
             if (mkdirat(folder->descriptor, name, 0777) == 0)
@@ -218,46 +261,88 @@ static enum status make_traces(struct result_folder *folder)
          FOLDERS_MOST);
 }
 
-enum status result_folder_open(struct result_folder *folder, const char *path, bool traced)
-{
-    enum status status = STATUS_OK;
-    cJSON *root = NULL;
-
-    *folder = (struct result_folder){ .path = path, .descriptor = -1, .lock = -1 };
-    TRY_OUT(atomic_file_create_folder(path));
-    folder->descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (folder->descriptor < 0)
-        FAIL_OUT(STATUS_IO, "cannot open the folder %s: %s; choose another", path, strerror(errno));
-    TRY_OUT(take_lock(folder));
-    TRY_OUT(read_older(folder, &root));
-    if (folder->unlocked[0] == '\0')
-        remove_left(folder, benchmark_scenarios(root));
-    TRY_OUT(list_what_may_be_left(folder));
-    if (traced)
-        TRY_OUT(make_traces(folder));
-
-out:
-    cJSON_Delete(root);
-    return status;
-}
-
-void result_folder_replaced(struct result_folder *folder)
-{
-    if (folder->older[0] != '\0')
-        remove_traces(folder, folder->older, NULL, 0);
-    folder->older[0] = '\0';
-    folder->date[0] = '\0';
-}
-
-void result_folder_close(struct result_folder *folder, const cJSON *all, int count)
+static void unlock(struct result_folder *folder)
 {
     if (folder->lock >= 0) {
-        if (folder->traces[0] != '\0')
-            remove_traces(folder, folder->traces, all, count);
         unlinkat(folder->descriptor, "run.lock", 0); /* while it is locked, so that it is ours */
         close(folder->lock);
     }
     if (folder->descriptor >= 0)
         close(folder->descriptor);
     folder->lock = folder->descriptor = -1;
+}
+
+static enum status open_locked(struct result_folder *folder)
+{
+    TRY(atomic_file_create_folder(folder->path));
+    folder->descriptor = open(folder->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder->descriptor < 0)
+        FAIL(STATUS_IO, "cannot open the folder %s: %s; choose another", folder->path,
+             strerror(errno));
+    TRY(take_lock(folder));
+    TRY(read_older(folder));
+    if (folder->unlocked[0] == '\0')
+        remove_left(folder);
+
+    return STATUS_OK;
+}
+
+/* Moves the folder to the first name that is free, FOLDER.1, and begins anew. */
+static enum status set_aside(struct result_folder *folder)
+{
+    int length = (int)strlen(folder->path), number = 1;
+
+    while (length > 1 && folder->path[length - 1] == '/') length--;
+    do snprintf(folder->aside, sizeof folder->aside, "%.*s.%d", length, folder->path, number++);
+    while (faccessat(AT_FDCWD, folder->aside, F_OK, AT_SYMLINK_NOFOLLOW) == 0);
+    unlock(folder);
+    if (rename(folder->path, folder->aside) != 0) {
+        folder->aside[0] = '\0';
+        FAIL(
+            STATUS_IO,
+            "%s has results of another machine or build (%s) and cannot be moved aside: %s; choose "
+            "another folder",
+            folder->path, folder->date, strerror(errno));
+    }
+    cJSON_Delete(folder->older);
+    folder->older = NULL;
+    folder->listed.count = 0;
+    return open_locked(folder);
+}
+
+enum status result_folder_open(struct result_folder *folder, const char *path, const bool *traced,
+                               const cJSON *context)
+{
+    *folder = (struct result_folder){ .path = path, .descriptor = -1, .lock = -1 };
+    TRY(open_locked(folder));
+    if (folder->older != NULL && !is_same(context_of(folder->older), context))
+        TRY(set_aside(folder));
+    TRY(list_what_may_be_left(folder));
+    if (traced != NULL)
+        TRY(make_traces(folder, traced));
+
+    return STATUS_OK;
+}
+
+void result_folder_close(struct result_folder *folder)
+{
+    cJSON *root = NULL;
+    /* A file that cannot be read may name all of them. */
+    bool is_there = folder->lock >= 0 && result_json_read(&root, folder->descriptor, "result.json");
+    bool is_known = root != NULL || (!is_there && errno == ENOENT);
+
+    if (folder->lock >= 0 && is_known) {
+        const cJSON *all = benchmark_scenarios(root);
+        for (int i = 0; i < folder->listed.count; i++)
+            remove_traces(folder, folder->listed.names[i], all);
+        if (folder->traces[0] != '\0')
+            remove_traces(folder, folder->traces, all);
+    }
+    unlock(folder);
+    /* Nothing was measured: all is as it was. Only an empty folder is removed. */
+    if (folder->aside[0] != '\0' && !is_there && rmdir(folder->path) == 0)
+        rename(folder->aside, folder->path);
+    cJSON_Delete(root);
+    cJSON_Delete(folder->older);
+    folder->older = NULL;
 }

@@ -52,7 +52,8 @@ static bool label_of(const void *repetitions, int repetition, char *text, size_t
 
 bool result_has_rows(const struct scenario_result *result)
 {
-    if (result->verdict == VERDICT_SKIPPED || result->verdict == VERDICT_FAILED)
+    if (result->unmeasured || result->verdict == VERDICT_SKIPPED ||
+        result->verdict == VERDICT_FAILED)
         return false;
     for (int variant = 0; variant < VARIANT_COUNT; variant++)
         for (int i = 0; i < result->pairs; i++) {
@@ -66,7 +67,7 @@ bool result_has_rows(const struct scenario_result *result)
 }
 
 void result_rows_add(struct json *json, cJSON *benchmarks, const struct scenario_result *result,
-                     int family)
+                     int family, bool aggregates_only)
 {
     for (int variant = 0; variant < VARIANT_COUNT; variant++) {
         char name[96];
@@ -82,6 +83,7 @@ void result_rows_add(struct json *json, cJSON *benchmarks, const struct scenario
             .iterations = iterations_of,
             .value = value_of,
             .label = label_of,
+            .aggregates_only = aggregates_only,
         };
 
         if (result->protocol.aa)

@@ -13,7 +13,7 @@ bool result_has_rows(const struct scenario_result *result);
  * for a metric that was not measured. The label of a repetition says what its device was throttled
  * by, if it was. */
 void result_rows_add(struct json *json, cJSON *benchmarks, const struct scenario_result *result,
-                     int family);
+                     int family, bool aggregates_only);
 
 /* The counters of such rows are the metrics, in their order, but for the step time, which is the
  * real time. */

@@ -96,6 +96,11 @@ static void print_doubts(const struct page *page, const struct scenario_result *
     const char *name = result->scenario->name;
     bool explained = false;
 
+    if (result->verdict == VERDICT_UNDECIDED && !result->unmeasured &&
+        cpu_loss_is_large(&result->cpu_loss))
+        page_note(page, name,
+                  "other programs used the cores, which can hide it: use a quieter machine; doctor "
+                  "says what disturbs this one");
     for (int i = 0; i < result->expectation_count; i++) {
         if (!summary_is_unmet(&result->expectations[i]))
             continue;
@@ -104,10 +109,6 @@ static void print_doubts(const struct page *page, const struct scenario_result *
     }
     if (!explained || !result->losses_agree)
         page_note(page, name, result->reason);
-    else if (result->verdict == VERDICT_UNDECIDED && cpu_loss_is_large(&result->cpu_loss))
-        page_note(page, name,
-                  "other programs used the cores, which can hide it: use a quieter machine; doctor "
-                  "says what disturbs this one");
 }
 
 /* "Not met" and "too noisy to tell" are two things. */

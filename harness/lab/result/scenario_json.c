@@ -67,16 +67,16 @@ static void add_scenario(struct json *json, cJSON *array, const struct scenario 
                          bool is_core)
 {
     cJSON *expectations;
-    cJSON *object =
-        JSON_ROW(json, array, KEY("name", scenario->name),
-                 KEY("group", scenario_groups[scenario->group].name), KEY("core", is_core),
-                 KEY("title", scenario->title), KEY("symptom", scenario->symptom),
-                 KEY("cause", scenario->cause), KEY("fix", scenario->fix),
-                 KEY("look", scenario->look), KEY("cost", scenario->cost),
-                 KEY("pytorch", JSON_OBJECT(json, KEY("before", scenario->pytorch.before),
-                                            KEY("after", scenario->pytorch.after))),
-                 KEY("settings", scenario->base), KEY("knob", scenario->knob),
-                 KEY("before", scenario->before), KEY("after", scenario->after));
+    cJSON *object = JSON_ROW(
+        json, array, KEY("name", scenario->name),
+        KEY("group", scenario_groups[scenario->group].name), KEY("core", is_core),
+        KEY("title", scenario->title), KEY("also", scenario->also),
+        KEY("symptom", scenario->symptom), KEY("cause", scenario->cause), KEY("fix", scenario->fix),
+        KEY("look", scenario->look), KEY("cost", scenario->cost),
+        KEY("pytorch", JSON_OBJECT(json, KEY("before", scenario->pytorch.before),
+                                   KEY("after", scenario->pytorch.after))),
+        KEY("settings", scenario->base), KEY("knob", scenario->knob),
+        KEY("before", scenario->before), KEY("after", scenario->after));
 
     add_needs(json, object, scenario->needs);
     expectations = json_array(json, object, "expectations");

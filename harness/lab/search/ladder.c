@@ -256,6 +256,7 @@ static struct rung rung_for(const struct ladder *ladder, const struct finding *f
     if (finding != NULL) {
         rung.finding = finding->id;
         rung.severity = finding->severity;
+        rung.why_minor = finding_why_minor(finding);
         rung.predicted_gain = finding->predicted_gain;
         rung.gain_is_least = finding->gain_is_least;
         rung.gain_is_most = finding->gain_is_most;
@@ -383,9 +384,11 @@ static void take_result(struct ladder *ladder, struct rung *rung,
         return;
     per_step_us = rung->end == RUNG_KEPT ? result->step_time.after : result->step_time.before;
     rung->samples_per_second = resolved.model.batch * 1e6 / per_step_us;
-    ladder->samples_per_second = rung->samples_per_second;
     if (isnan(ladder->first_samples_per_second))
-        ladder->first_samples_per_second = resolved.model.batch * 1e6 / result->step_time.before;
+        ladder->samples_per_second = ladder->first_samples_per_second =
+            resolved.model.batch * 1e6 / result->step_time.before;
+    if (rung->end == RUNG_KEPT)
+        ladder->samples_per_second = rung->samples_per_second;
 }
 
 static enum status measure_rung(struct ladder *ladder, const struct ladder_probe *probe,

@@ -51,6 +51,7 @@ struct rung {
     struct effect effect; /* on it */
     bool losses_agree;
     struct effect step_time;   /* NaN: not measured */
+    const char *why_minor;     /* finding_why_minor(); NULL: nothing was found */
     double samples_per_second; /* of the settings that go on from here; NaN: not measured */
     double seconds;            /* that the rung took */
 };

@@ -47,17 +47,30 @@ static bool check_range(struct warp *warp, const struct instruction *instruction
                   (wide)(from - block->first), (wide)(block->end - block->first), other);
         return warp->exec != 0;
     }
+    if (!store && !atomic && !warp->group->acquires &&
+        memory_added_by_others(block, from, bytes, warp->group->place)) {
+        warp_find(warp, instruction, SIMT_RACE, lane,
+                  "0x%llx, which another block changes by atomic operations in this launch",
+                  (wide)from);
+        return warp->exec != 0;
+    }
     if (warp->group->phase > 0 && memory_used_by(block, from, bytes, stamp, store))
         warp->launch->kernel->shares_global = true;
-    /* Warps that write what is there already, and nobody has read, do no harm. */
-    if (!atomic && (store ? memory_races_store(block, from, bytes, stamp, &other) &&
-                                (memory_read_by_others(block, from, bytes, stamp) ||
-                                 access_changes(access, warp, instruction,
-                                                bytes == access->bytes ? lane : -1, 0))
-                          : memory_races_load(block, from, bytes, stamp, &other))) {
+    /* The last block of a reduction in one pass comes after all others' results: fences and a
+     * ticket that is taken atomically say so. Warps that write what is there already, and nobody
+     * has read, do no harm. */
+    if (!atomic &&
+        (store ? memory_races_store(block, from, bytes, stamp, &other) &&
+                     (memory_read_by_others(block, from, bytes, stamp) ||
+                      access_changes(access, warp, instruction, bytes == access->bytes ? lane : -1,
+                                     0))
+               : memory_races_load(block, from, bytes, stamp, &other)) &&
+        !warp->group->joined) {
+        char user[40] = "several warps";
+        if ((other & MEMORY_SEVERAL) != MEMORY_SEVERAL)
+            snprintf(user, sizeof user, "warp %u", (other & MEMORY_SEVERAL) - 1);
         warp_find(warp, instruction, SIMT_RACE, lane,
-                  "0x%llx, which warp %u of the grid has used in this launch", (wide)from,
-                  (other & MEMORY_SEVERAL) - 1);
+                  "0x%llx, which %s of the grid used in this launch", (wide)from, user);
         return warp->exec != 0;
     }
     if (store)
@@ -72,7 +85,7 @@ static bool check_range(struct warp *warp, const struct instruction *instruction
 static bool count_atomic(struct warp *warp, const struct instruction *instruction, int lane,
                          struct memory_block *block, uint64_t address)
 {
-    if (memory_add_atomic(block, address) == STATUS_OK)
+    if (memory_add_atomic(block, address, warp->group->place) == STATUS_OK)
         return true;
     warp_find(warp, instruction, SIMT_LIMITS, lane, "no memory for counts of atomic operations");
     return false;
@@ -83,6 +96,9 @@ bool global_check(struct warp *warp, const struct instruction *instruction,
 {
     struct memory_block *block = block_of(warp, instruction, access);
     int wrong = access_misaligned(access, warp);
+
+    warp->group->acquires |= instruction->acquires;
+    warp->group->joined |= instruction->acquires && warp->group->fenced;
 
     if (wrong >= 0) {
         warp_find(warp, instruction, SIMT_MISALIGNED, wrong, "0x%llx for %u bytes",

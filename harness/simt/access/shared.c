@@ -68,16 +68,35 @@ static bool is_near(uint32_t was, uint32_t now)
     return was != now && (was ^ now) >> MEETING_SHIFT == 0;
 }
 
+/* Whether another lane takes part in the access, to the same word. */
+static bool meets_another(const struct warp *warp, const struct access *access, int lane,
+                          uint64_t place)
+{
+    for (int l = 0; l < SIMT_LANES; l++)
+        if (l != lane && warp->lane[l] && access->address[l] / 4 <= place &&
+            (access->address[l] + access->bytes - 1) / 4 >= place)
+            return true;
+    return false;
+}
+
 /* Lanes of a warp go on together here, which no GPU promises: one that reads what another has
- * written, or writes what another has read, must meet it in between. Returns false after a
- * finding. */
-static bool check_lanes(struct warp *warp, const struct instruction *instruction, int lane,
-                        struct shared_word *word, uint64_t place, bool store)
+ * written, or writes what another has read, must meet it in between. Lanes that all read a word and
+ * all write it lose each other's change, and to meet would not help. Returns false after a finding.
+ */
+static bool check_lanes(struct warp *warp, const struct instruction *instruction,
+                        const struct access *access, int lane, struct shared_word *word,
+                        uint64_t place, bool store)
 {
     uint32_t stamp = stamp_of(warp), now = meeting_of(warp, lane);
     bool wrote = word->writer == stamp && is_near(word->wrote, now);
     bool read = store && word->reader == stamp && is_near(word->read, now);
 
+    if (read && meets_another(warp, access, lane, place)) {
+        warp_find(warp, instruction, SIMT_RACE, lane,
+                  "byte %llu of shared memory, which other lanes of its warp read and write, too",
+                  4 * (unsigned long long)place);
+        return warp->exec != 0;
+    }
     if ((wrote && !store) || read) {
         warp_find(warp, instruction, SIMT_NO_SYNCWARP, lane,
                   "byte %llu of shared memory, which another lane of its warp has %s before",
@@ -136,7 +155,7 @@ static bool check_word(struct warp *warp, const struct instruction *instruction,
         if (!atomic)
             need(warp, word->adder, stamp);
     }
-    if (!atomic && !check_lanes(warp, instruction, lane, word, place, store))
+    if (!atomic && !check_lanes(warp, instruction, access, lane, word, place, store))
         return false;
     if (store) {
         word->written = (uint8_t)(word->written | mask);

@@ -49,6 +49,7 @@ struct instruction {
     bool stores;      /* of an access: it is no load and no atomic operation */
     bool waits;       /* of a load: the first of those that may be under way together */
     bool read_only;   /* nothing writes what it loads: ld.global.nc */
+    bool acquires;    /* its block comes after what others did before: see struct warp_group */
     int32_t line;     /* of the source: a row of the module's lines; -1: not known */
     int32_t text_line;
     const char *text; /* in the module's, up to ';' */

@@ -33,8 +33,12 @@ struct shared_word {
 struct warp_group {
     unsigned char *shared; /* memory, and what is known of it */
     struct shared_word *words;
-    size_t shared_bytes, reserved;    /* reserved: where the system's own begin */
-    uint32_t phase;                   /* barriers passed */
+    size_t shared_bytes, reserved; /* reserved: where the system's own begin */
+    uint32_t phase;                /* barriers passed */
+    bool fenced;                   /* it has passed a fence */
+    bool acquires; /* or read what others change: by a volatile load, or an atomic operation whose
+                      result it takes */
+    bool joined;   /* and that after a fence: it comes after blocks that did the same before */
     uint32_t said_yes[2], said_no[2]; /* threads' votes at barriers, of this phase and the other */
     uint32_t needed;                  /* the last of them that ordered accesses */
     int32_t opener;                   /* the instruction of the last one */
@@ -169,3 +173,21 @@ static inline int first_lane(uint32_t mask)
         LANES(result, d, type x = (type)a[l]; type y = (type)b[l]; third z = c[l];                 \
               v = (result)(expression))                                                            \
     }
+
+/* Comparisons of real numbers: X(name, expression of x and y, ...). With NaN the plain ones are
+ * false, of ne too, and those that end in u are true. */
+#define REAL_COMPARISONS(X, ...)                                                                   \
+    X(eq, x == y, __VA_ARGS__)                                                                     \
+    X(ne, (x < y) | (x > y), __VA_ARGS__)                                                          \
+    X(lt, x < y, __VA_ARGS__)                                                                      \
+    X(le, x <= y, __VA_ARGS__)                                                                     \
+    X(gt, x > y, __VA_ARGS__)                                                                      \
+    X(ge, x >= y, __VA_ARGS__)                                                                     \
+    X(equ, !((x < y) | (x > y)), __VA_ARGS__)                                                      \
+    X(neu, !(x == y), __VA_ARGS__)                                                                 \
+    X(ltu, !(x >= y), __VA_ARGS__)                                                                 \
+    X(leu, !(x > y), __VA_ARGS__)                                                                  \
+    X(gtu, !(x <= y), __VA_ARGS__)                                                                 \
+    X(geu, !(x < y), __VA_ARGS__)                                                                  \
+    X(num, (x == x) & (y == y), __VA_ARGS__)                                                       \
+    X(nan, (x != x) | (y != y), __VA_ARGS__)

@@ -20,6 +20,7 @@ static void block_free(struct memory_block *block)
     free(block->writer);
     free(block->reader);
     free(block->atomics);
+    free(block->adders);
     free(block->sectors);
     free(block);
 }
@@ -308,12 +309,28 @@ bool memory_used_by(const struct memory_block *block, uint64_t from, uint64_t by
     return found;
 }
 
-enum status memory_add_atomic(struct memory_block *block, uint64_t address)
+enum status memory_add_atomic(struct memory_block *block, uint64_t address, uint32_t number)
 {
+    uint64_t word = (address - block->first) / 4, words = (block->end - block->first) / 4 + 1;
+
+    if (block->adders == NULL)
+        TRY(rows_make(&block->adders, words));
     if (block->atomics == NULL)
-        TRY(rows_make(&block->atomics, (block->end - block->first) / 4 + 1));
-    block->atomics[(address - block->first) / 4]++;
+        TRY(rows_make(&block->atomics, words));
+    block->atomics[word]++;
+    block->adders[word] = number;
     return STATUS_OK;
+}
+
+bool memory_added_by_others(const struct memory_block *block, uint64_t from, uint64_t bytes,
+                            uint32_t number)
+{
+    uint64_t last = (from + bytes - 1 - block->first) / 4;
+
+    for (uint64_t k = (from - block->first) / 4; block->atomics != NULL && k <= last; k++)
+        if (block->atomics[k] > 0 && block->adders[k] != number)
+            return true;
+    return false;
 }
 
 /* The array is made when a launch first asks. Sectors lie on multiples of 32 in the address

@@ -18,8 +18,9 @@ struct memory_block {
     uint32_t *sectors; /* [sectors]: the last block of the grid that loaded it, from 1 on; NULL: not
                           asked for */
     uint32_t *atomics; /* [words]: atomic operations of this launch; NULL: there never was one */
-    uint64_t launch;   /* the last one that touched it */
-    uint32_t number;   /* of that launch, shifted to its place in a stamp */
+    uint32_t *adders; /* [words]: the last block of the grid among these, from 1 on; or NULL, too */
+    uint64_t launch;  /* the last one that touched it */
+    uint32_t number;  /* of that launch, shifted to its place in a stamp */
     struct memory_use {
         uint64_t number;
         uint32_t stream;
@@ -80,8 +81,13 @@ bool memory_unordered(const struct memory_block *block, uint64_t from, uint64_t 
 bool memory_used_by(const struct memory_block *block, uint64_t from, uint64_t bytes, uint32_t stamp,
                     bool store);
 
-/* Notes an atomic operation of `bytes` at an address. OUT_OF_MEMORY: at the block's first. */
-enum status memory_add_atomic(struct memory_block *block, uint64_t address);
+/* Notes an atomic operation at an address by block `number` of the grid, from 1 on. OUT_OF_MEMORY:
+ * at the memory block's first. */
+enum status memory_add_atomic(struct memory_block *block, uint64_t address, uint32_t number);
+
+/* Whether a word was last changed by an atomic operation of another block of the grid. */
+bool memory_added_by_others(const struct memory_block *block, uint64_t from, uint64_t bytes,
+                            uint32_t number);
 
 /* How many of the sectors of [from, from + bytes) block `number` of the grid, from 1 on, loads for
  * the first time. 0 if there is no memory to tell. */

@@ -33,7 +33,7 @@ simt_operation lanes_pack16, lanes_unpack16, lanes_pack32, lanes_unpack32;
 simt_operation lanes_shuffle, lanes_vote, lanes_ballot, lanes_reduce, lanes_active, lanes_together;
 simt_operation lanes_barrier_vote, lanes_barrier_result; /* before and after a barrier */
 simt_operation lanes_parameter, lanes_load, lanes_store, lanes_atomic;
-simt_operation lanes_match, lanes_clock, lanes_convert, lanes_nothing;
+simt_operation lanes_match, lanes_clock, lanes_convert, lanes_nothing, lanes_fence;
 
 simt_operation lanes_stage, lanes_unstage, lanes_product, lanes_tile_access, lanes_rows;
 simt_operation lanes_copy_read, lanes_copy_write, lanes_copy_commit, lanes_copy_wait;

@@ -96,6 +96,42 @@ struct simt_counts {
     struct simt_accesses global[SIMT_ACCESSES], shared[SIMT_ACCESSES], local[SIMT_ACCESSES];
 };
 
+/* Instructions by the part of a multiprocessor that does them: name, what it is */
+#define SIMT_WORKS(X)                                                                              \
+    X(FP32, "fp32") /* sums and products */                                                        \
+    X(FP16, "fp16") /* and bf16: the same */                                                       \
+    X(FP64, "fp64") /* all of this type */                                                         \
+    X(TENSOR, "tensor cores")                                                                      \
+    X(SPECIAL, "special functions") /* roots, exponentials, reciprocals */                         \
+    X(ALU, "integers and logic")    /* comparisons, minima too */                                  \
+    X(CONVERT, "conversions")                                                                      \
+    X(MEMORY, "memory")                                                                            \
+    X(EXCHANGE, "exchanges") /* between lanes of a warp */                                         \
+    X(CONTROL, "control")    /* branches, barriers */                                              \
+    X(MOVE, "moves")         /* which ptxas mostly does without: parameters, constants */
+
+enum simt_work {
+#define SIMT_WORK(id, name) SIMT_##id,
+    SIMT_WORKS(SIMT_WORK)
+#undef SIMT_WORK
+        SIMT_WORK_COUNT
+};
+
+/* Products of matrices, by the type that is multiplied. */
+enum simt_matrix {
+    SIMT_MATRIX_16,
+    SIMT_MATRIX_TF32,
+    SIMT_MATRIX_8,
+    SIMT_MATRIX_FP64,
+    SIMT_MATRICES
+};
+
+struct simt_mix {
+    uint64_t of[SIMT_WORK_COUNT];            /* instructions of warps */
+    uint64_t flops;                          /* of lanes; a sum and a product at once are two */
+    uint64_t matrix_products[SIMT_MATRICES]; /* of two elements, each with a sum */
+};
+
 /* A line of the source (.loc, as nvcc -lineinfo writes it; a line of the PTX if there is none),
  * and what launches did there. The work of a header's function counts where it was inlined. */
 struct simt_line {

@@ -18,22 +18,9 @@
 #define BITS_OF(X, t, form, held, T)                                                               \
     X(eq_##t, "setp.eq." #t, form, held, T, x == y)                                                \
     X(ne_##t, "setp.ne." #t, form, held, T, x != y)
-/* With NaN the plain ones are false, of ne too, and those that end in u are true. */
-#define REALS_OF(X, t, form, T)                                                                    \
-    X(eq_##t, "setp.eq." #t, form, T, T, x == y)                                                   \
-    X(ne_##t, "setp.ne." #t, form, T, T, (x < y) | (x > y))                                        \
-    X(lt_##t, "setp.lt." #t, form, T, T, x < y)                                                    \
-    X(le_##t, "setp.le." #t, form, T, T, x <= y)                                                   \
-    X(gt_##t, "setp.gt." #t, form, T, T, x > y)                                                    \
-    X(ge_##t, "setp.ge." #t, form, T, T, x >= y)                                                   \
-    X(equ_##t, "setp.equ." #t, form, T, T, !((x < y) | (x > y)))                                   \
-    X(neu_##t, "setp.neu." #t, form, T, T, !(x == y))                                              \
-    X(ltu_##t, "setp.ltu." #t, form, T, T, !(x >= y))                                              \
-    X(leu_##t, "setp.leu." #t, form, T, T, !(x > y))                                               \
-    X(gtu_##t, "setp.gtu." #t, form, T, T, !(x <= y))                                              \
-    X(geu_##t, "setp.geu." #t, form, T, T, !(x < y))                                               \
-    X(num_##t, "setp.num." #t, form, T, T, (x == x) & (y == y))                                    \
-    X(nan_##t, "setp.nan." #t, form, T, T, (x != x) | (y != y))
+#define REAL_OF(comparison, expression, X, t, form, T)                                             \
+    X(comparison##_##t, "setp." #comparison "." #t, form, T, T, expression)
+#define REALS_OF(X, t, form, T) REAL_COMPARISONS(REAL_OF, X, t, form, T)
 
 #define COMPARISONS(X)                                                                             \
     COMPARISONS_OF(X, u16, "p:hh", uint32_t, uint16_t)                                             \

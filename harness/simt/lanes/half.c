@@ -85,6 +85,23 @@ static inline uint32_t bf16_narrow(double x)
 HALF_OPERATIONS(f16)
 HALF_OPERATIONS(bf16)
 
+/* A comparison gives 1 of the type, or all bits. */
+#define COMPARISON_OF_HALVES(comparison, expression, t, one)                                       \
+    static inline uint32_t t##_##comparison(uint32_t a, uint32_t b)                                \
+    {                                                                                              \
+        double x = t##_widen(a & 0xffff), y = t##_widen(b & 0xffff);                               \
+        return (expression) ? 0xffffu : 0;                                                         \
+    }                                                                                              \
+    BINARY(comparison##_##t, uint32_t, uint32_t, uint32_t, t##_##comparison(x, y) & one)           \
+    BINARY(comparison##_##t##x2, uint32_t, uint32_t, uint32_t,                                     \
+           (t##_##comparison(x, y) & one) | (t##_##comparison(x >> 16, y >> 16) & one) << 16)      \
+    BINARY(comparison##_mask_##t, uint32_t, uint32_t, uint32_t,                                    \
+           t##_##comparison(x, y) ? UINT32_MAX : 0)                                                \
+    BINARY(comparison##_mask_##t##x2, uint32_t, uint32_t, uint32_t,                                \
+           t##_##comparison(x, y) | t##_##comparison(x >> 16, y >> 16) << 16)
+REAL_COMPARISONS(COMPARISON_OF_HALVES, f16, 0x3c00u)
+REAL_COMPARISONS(COMPARISON_OF_HALVES, bf16, 0x3f80u)
+
 uint32_t half_sums(uint32_t a, uint32_t b, bool bf16)
 {
     return bf16 ? bf16_add(a, b) | bf16_add(a >> 16, b >> 16) << 16
@@ -108,5 +125,11 @@ UNARY(abs_two, uint32_t, uint32_t, uint32_t, x & 0x7fff7fffu)
         { "mul.rn." #t "x2", mul_##t##x2, "w:ww" }, { "min." #t "x2", min_##t##x2, "w:ww" },       \
         { "max." #t "x2", max_##t##x2, "w:ww" }, { "fma.rn." #t "x2", fma_##t##x2, "w:www" },      \
         { "neg." #t "x2", neg_two, "w:w" }, { "abs." #t "x2", abs_two, "w:w" },
-static const struct opcode rows[] = { ROWS_OF(f16) ROWS_OF(bf16) };
+#define COMPARISON_ROWS(comparison, expression, t)                                                 \
+    { "set." #comparison "." #t "." #t, comparison##_##t, "h:hh" },                                \
+        { "set." #comparison "." #t "x2." #t "x2", comparison##_##t##x2, "w:ww" },                 \
+        { "set." #comparison ".u32." #t, comparison##_mask_##t, "w:hh" },                          \
+        { "set." #comparison ".u32." #t "x2", comparison##_mask_##t##x2, "w:ww" },
+static const struct opcode rows[] = { ROWS_OF(f16) ROWS_OF(bf16) REAL_COMPARISONS(
+    COMPARISON_ROWS, f16) REAL_COMPARISONS(COMPARISON_ROWS, bf16) };
 const struct opcode_table opcodes_half = { rows, ARRAY_SIZE(rows) };

@@ -22,6 +22,12 @@ void lanes_nothing(struct warp *warp, const struct instruction *instruction)
     (void)instruction;
 }
 
+void lanes_fence(struct warp *warp, const struct instruction *instruction)
+{
+    (void)instruction;
+    warp->group->fenced = warp->group->acquires = true;
+}
+
 /* The first source is the lower half. */
 #define PACK(function, held, expression)                                                           \
     void function(struct warp *warp, const struct instruction *instruction)                        \

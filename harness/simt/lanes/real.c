@@ -115,7 +115,7 @@ static inline float power_of_two(float x)
 {
     static const float coefficient[] = { 1.5403530e-4f, 1.3333558e-3f, 9.6181291e-3f,
                                          5.5504109e-2f, 2.4022651e-1f, 6.9314718e-1f };
-    float inside = x < -160 ? -160 : x > 136 ? 136 : x;
+    float inside = x < -160 ? -160 : x > 136 ? 136 : x == x ? x : 0;
     float whole = rintf(inside), rest = inside - whole, sum = 1.5252734e-5f;
     int n = (int)whole, half = n / 2;
     float result;

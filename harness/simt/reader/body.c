@@ -129,7 +129,9 @@ static enum status form_nothing(struct reader *reader, struct statement *stateme
     }
     while (reader_peek(reader).length > 0 && !word_is(reader_peek(reader), ";"))
         reader_take(reader);
-    row.run = row.d[0] < 0 ? lanes_nothing : opcode_find("mov.b64")->run;
+    row.run = row.d[0] >= 0                                   ? opcode_find("mov.b64")->run
+              : strstr(" membar fence ", statement->parts[0]) ? lanes_fence
+                                                              : lanes_nothing;
     return reader_emit(reader, &row);
 }
 

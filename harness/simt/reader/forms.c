@@ -74,6 +74,8 @@ enum status form_load(struct reader *reader, struct statement *statement)
     }
     row.run = row.space == SPACE_PARAM && row.s[SIMT_BASE] < 0 ? lanes_parameter : lanes_load;
     row.read_only = statement_has(statement, "nc");
+    row.acquires = statement_has(statement, "volatile") || statement_has(statement, "acquire") ||
+                   statement_has(statement, "relaxed");
     if (row.run == lanes_parameter &&
         (row.offset < 0 || row.offset > SIMT_MOST_PARAMETERS ||
          row.offset + row.width * row.vector > reader->kernel->parameter_bytes))
@@ -149,6 +151,7 @@ enum status form_atomic(struct reader *reader, struct statement *statement)
     if (reader_accept(reader, ",")) /* how the cache keeps it */
         reader_take(reader);
     row.run = lanes_atomic;
+    row.acquires = row.d[0] >= 0;
     return reader_emit(reader, &row);
 }
 

@@ -26,7 +26,8 @@ static const char *skip_comment(const char *at, const char *end, int *line)
 }
 
 /* Where the word ends. A string is one word with its quotes. A minus belongs to the digits after
- * it; a colon is part of a name only in the middle of it, and a label's is a word of its own. */
+ * it; a colon is part of a name only in the middle of it, and a label's is a word of its own. A
+ * directive ends where the next one begins: ".reg.b32". */
 static const char *word_end(const char *at, const char *end)
 {
     const char *from = at;
@@ -40,7 +41,7 @@ static const char *word_end(const char *at, const char *end)
         at++;
     else if (*at == ':' || !goes_on(at, end))
         return at + 1;
-    while (at < end && goes_on(at, end)) at++;
+    while (at < end && goes_on(at, end) && !(*from == '.' && *at == '.' && at > from)) at++;
     return at > from ? at : from + 1;
 }
 

@@ -158,16 +158,21 @@ static void check_numa(struct checks *checks, const char *root, const cpu_set_t 
 }
 
 /* Guests see it in a flag of the processor, which only hypervisors set (CPUID leaf 1, bit 31 of
- * ECX). A container shares its host's kernel: it is named, and no reason for doubt. */
+ * ECX). Kernels for ARM list "Features", and none says so. A container shares its host's kernel: it
+ * is named, and no reason for doubt. */
 static void check_virtualisation(struct checks *checks, const char *root)
 {
     char flags[8192], vendor[64], product[64];
-    bool guest = system_file_key(root, "/proc/cpuinfo", "flags", flags, sizeof flags) &&
-                 strstr(flags, " hypervisor") != NULL;
+    bool says = system_file_key(root, "/proc/cpuinfo", "flags", flags, sizeof flags);
+    bool guest = says && strstr(flags, " hypervisor") != NULL;
     bool container = is_there(root, "/run/systemd/container") || is_there(root, "/.dockerenv");
 
     if (!is_there(root, "/proc/cpuinfo")) {
         checks_unknown(checks, "virtualisation", "none", "there is no /proc/cpuinfo");
+        return;
+    }
+    if (!says && !container) {
+        checks_unknown(checks, "virtualisation", "none", "an ARM kernel does not say");
         return;
     }
     system_file_line(root, "/sys/class/dmi/id/sys_vendor", vendor, sizeof vendor);

@@ -14,8 +14,10 @@
 
 #include <limits.h>
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
-enum { PILOT_STEPS = 3, SETTINGS_SIZE = 1024 };
+enum { PILOT_STEPS = 3 };
 
 #define WARM_NS 2e7 /* of steps before the first window */
 
@@ -131,11 +133,33 @@ out:
     return status;
 }
 
+/* Counters that may not be read cost no trace. */
+static enum status count_window(struct trace_run *run, struct training *training,
+                                struct device *device)
+{
+    enum status status = device_counters_start(device), stopped;
+    struct pace pace;
+
+    run->counters = HARDWARE_COUNTERS_UNKNOWN;
+    if (status == STATUS_OK) {
+        status = time_window(run, training, run->plan.steps, &pace);
+        stopped = device_counters_stop(device, &run->counters);
+        if (status != STATUS_OK)
+            return status;
+        status = stopped;
+    }
+    if (status != STATUS_OK && status != STATUS_UNSUPPORTED)
+        snprintf(run->counters_reason, sizeof run->counters_reason, "%s", status_last()->text);
+
+    return STATUS_OK;
+}
+
 /* `first` was read when the recording began. */
-static enum status write_trace(struct trace_run *run, const struct cpu_times *first)
+static enum status write_trace(struct trace_run *run, const struct training *training,
+                               const struct cpu_times *first)
 {
     struct cpu_times last;
-    char settings[SETTINGS_SIZE], path[PATH_MAX];
+    char settings[KNOBS_TEXT], path[PATH_MAX];
     struct kineto_about about = {
         .name = run->name,
         .settings = settings,
@@ -145,10 +169,12 @@ static enum status write_trace(struct trace_run *run, const struct cpu_times *fi
         .copy_bytes_per_second = run->ceilings.bytes_per_second,
         .steps = run->plan.steps,
         .windows = run->plan.windows,
+        .loader_reads_share = training_reads_share(training),
         .rank = ranks_rank(),
         .ranks = ranks_count(),
         .step_time_us = stats_median(run->wait_us, run->plan.windows),
         .traced_step_time_us = stats_median(run->traced_us, run->plan.windows),
+        .counters = run->counters,
     };
 
     about.spread = spread_of(run->traced_us, run->plan.windows);
@@ -166,7 +192,9 @@ static enum status write_trace(struct trace_run *run, const struct cpu_times *fi
                                      .traced_step_time_us = about.traced_step_time_us,
                                      .spread = about.spread,
                                      .rows = trace_row_count(run->trace),
-                                     .dropped = trace_dropped(run->trace) };
+                                     .dropped = trace_dropped(run->trace),
+                                     .counters = run->counters };
+    memcpy(run->tracing.counters_reason, run->counters_reason, sizeof run->counters_reason);
 
     return STATUS_OK;
 }
@@ -201,7 +229,8 @@ enum status trace_run_record(struct trace_run *run)
             TRY_OUT(
                 run_traced_window(run, training, device, &run->traced_us[run->plan.windows - 1]));
     TRY_OUT(training_log_status(training)); /* or the trace would lack what the settings ask for */
-    TRY_OUT(write_trace(run, &first));
+    TRY_OUT(count_window(run, training, device));
+    TRY_OUT(write_trace(run, training, &first));
 
 out:
     close_run(training, device);

@@ -7,7 +7,10 @@
  *
  * The cost of tracing is the median of the recorded windows over the median of the others. There
  * are few windows, so a cost below their spread is noise. The wait is left out where the step's
- * time is known. */
+ * time is known.
+ *
+ * Where the device's counters are asked for, they are read over one more window, whose steps are
+ * not recorded. */
 #pragma once
 
 #include "harness/engine/step/training.h"
@@ -30,6 +33,8 @@ struct trace_run {
     const volatile sig_atomic_t *stop;    /* not 0: recording ends; NULL: never */
 
     struct tracing tracing; /* filled in once the trace is written */
+    struct hardware_counters counters;
+    char counters_reason[sizeof((struct tracing *)NULL)->counters_reason];
 
     struct trace_plan plan;
     double wait_us[TRACE_WINDOWS_MOST], traced_us[TRACE_WINDOWS_MOST]; /* per step, by window */

@@ -173,9 +173,12 @@ static enum status conclude_child(struct collector *collector, const struct proc
 {
     struct scenario_result *result = collector->result;
 
+    result->unmeasured = true;
     if (collector->skipped || collector->failed) {
         result->verdict = collector->failed ? VERDICT_FAILED : VERDICT_SKIPPED;
         snprintf(result->reason, sizeof result->reason, "%s", collector->text);
+        if (!collector->failed)
+            verdict_blame_others(result);
     } else if (!collector->ended || report->end != PROCESS_EXITED || report->code != 0) {
         result->verdict = VERDICT_FAILED;
         /* Says why a child failed that did not end as it should, with its last words. */
@@ -186,7 +189,10 @@ static enum status conclude_child(struct collector *collector, const struct proc
         snprintf(result->reason, sizeof result->reason, "its process %s after %d of %d pairs%s%s",
                  how, complete_pairs(collector), pairs_expected(collector),
                  report->last_words[0] != '\0' ? "; its last words: " : "", report->last_words);
+        if (report->end == PROCESS_TIMED_OUT)
+            verdict_blame_others(result);
     } else {
+        result->unmeasured = false;
         TRY(verdict_give(result));
     }
 
@@ -215,6 +221,8 @@ static enum status make_traces(const struct collector *collector, const char *pr
 
     return STATUS_OK;
 }
+
+#define LOSS_SECONDS 0.2 /* less is too short for the kernel's ticks of 10 ms to tell the load */
 
 static void open_result(struct scenario_result *result, const struct scenario *scenario,
                         const struct protocol *protocol)
@@ -301,13 +309,14 @@ enum status experiment_run(struct scenario_result *result, const char *program,
     cpu_times_read(&first, "");
     TRY_OUT(process_run(&child, &report));
     cpu_times_read(&second, "");
-    result->cpu_loss = cpu_loss_between(&first, &second);
+    if (second.now - first.now >= LOSS_SECONDS)
+        result->cpu_loss = cpu_loss_between(&first, &second);
     if (report.end == PROCESS_INTERRUPTED)
         FAIL_OUT(STATUS_INTERRUPTED, "%s was interrupted after %d of %d pairs", scenario->name,
                  complete_pairs(&collector), pairs_expected(&collector));
     keep_pairs(&collector);
     TRY_OUT(conclude_child(&collector, &report));
-    if (protocol->traces != NULL && result->verdict != VERDICT_SKIPPED &&
+    if (protocol->traces != NULL && !result->unmeasured && result->verdict != VERDICT_SKIPPED &&
         result->verdict != VERDICT_FAILED)
         TRY_OUT(make_traces(&collector, program, stop));
     variant_diagnosis_make(result);

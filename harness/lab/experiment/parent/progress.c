@@ -1,5 +1,5 @@
-/* Each update writes over the line before, which only terminals can: elsewhere nothing is shown, or
- * a log would have a line for every update. */
+/* Each update writes over the line before, which only terminals can: elsewhere a line says that a
+ * scenario begins, and no more, or a log would have a line for every update. */
 #include "harness/lab/experiment/parent/progress.h"
 
 #include "harness/base/clock.h"
@@ -62,6 +62,8 @@ void progress_update(void *context, const struct scenario *scenario,
         snprintf(text, sizeof text, "%s %d of %d", state->part, state->number, state->total);
     progress_show(progress, share, "[%d/%d] %s  %s", progress->done + 1, progress->scenarios,
                   scenario->name, text);
+    if (!progress->shown && state == NULL)
+        fprintf(stderr, "[%d/%d] %s\n", progress->done + 1, progress->scenarios, scenario->name);
 }
 
 void progress_next(struct progress *progress)

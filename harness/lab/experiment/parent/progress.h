@@ -1,5 +1,5 @@
-/* One line on standard error that says what runs and how long it will take. Silent where standard
- * error is no terminal. */
+/* One line on standard error that says what runs and how long it will take. Where standard error is
+ * no terminal, a line when a scenario begins. */
 #pragma once
 
 #include "harness/lab/experiment/parent/experiment.h"

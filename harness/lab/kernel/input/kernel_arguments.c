@@ -21,7 +21,8 @@ static const struct {
 #undef KERNEL_TYPE_ROW
 };
 
-static const char *const patterns[KERNEL_VALUE] = { "unwritten", "zero", "iota", "random" };
+static const char *const patterns[KERNEL_VALUE] = { "unwritten", "zero", "iota", "random",
+                                                    "small" };
 
 const char *kernel_type_name(enum kernel_type type)
 {
@@ -33,14 +34,14 @@ size_t kernel_type_bytes(enum kernel_type type)
     return types[type].bytes;
 }
 
-size_t kernel_argument_bytes(const struct kernel_argument *argument)
+uint64_t kernel_argument_bytes(const struct kernel_argument *argument)
 {
-    return (size_t)argument->count * types[argument->type].bytes;
+    return (uint64_t)argument->count * types[argument->type].bytes;
 }
 
 size_t kernel_argument_own(const struct kernel_argument *argument)
 {
-    return argument->count > 0 ? sizeof(void *) : types[argument->type].bytes;
+    return argument->count > 0 ? sizeof(uint64_t) : types[argument->type].bytes;
 }
 
 /* --- Reading --- */
@@ -172,8 +173,8 @@ static enum status parse_argument(struct kernel_argument *argument, const char *
         ++*at;
         if (!parse_pattern(argument, at))
             FAIL(STATUS_BAD_USAGE,
-                 "argument '%.*s' is filled with something unknown; zero, iota, random, unwritten "
-                 "or a number is known",
+                 "argument '%.*s' is filled with something unknown; zero, iota, random, small, "
+                 "unwritten or a number is known",
                  (int)length, from);
     } else if (argument->count == 0) {
         FAIL(STATUS_BAD_USAGE, "argument '%.*s' has no value; write i32:1024, or f32[1024]:zero",
@@ -338,12 +339,12 @@ void kernel_argument_fill(const struct kernel_argument *argument, void *elements
     size_t bytes = types[argument->type].bytes;
 
     if (argument->pattern == KERNEL_FILE) {
-        memcpy(elements, argument->data, kernel_argument_bytes(argument));
+        memcpy(elements, argument->data, (size_t)kernel_argument_bytes(argument));
         return;
     }
     if (argument->pattern == KERNEL_UNWRITTEN || argument->pattern == KERNEL_ZERO) {
         memset(elements, argument->pattern == KERNEL_ZERO ? 0 : 0xff,
-               kernel_argument_bytes(argument));
+               (size_t)kernel_argument_bytes(argument));
         return;
     }
     for (int64_t i = 0; i < argument->count; i++)

@@ -34,9 +34,9 @@ enum kernel_pattern {
     KERNEL_ZERO,
     KERNEL_IOTA,
     KERNEL_RANDOM,
-    KERNEL_VALUE, /* and those above are the patterns that have a name in a list of arguments */
-    KERNEL_FILE,  /* of an .npy file */
     KERNEL_SMALL, /* whole numbers from 1 to 16, whose sums are exact in any order */
+    KERNEL_VALUE, /* those above are the patterns that have a name in a list of arguments */
+    KERNEL_FILE,  /* of an .npy file */
 };
 
 enum { KERNEL_ARGUMENTS_MOST = 256 };
@@ -65,8 +65,9 @@ struct kernel_argument {
 
 const char *kernel_type_name(enum kernel_type type);
 size_t kernel_type_bytes(enum kernel_type type);
-size_t kernel_argument_bytes(const struct kernel_argument *argument); /* of the array; scalar: 0 */
-size_t kernel_argument_own(const struct kernel_argument *argument); /* of the parameter or member */
+/* Of the array; 0: a scalar. And of the parameter or member, where an address has 8 on any host. */
+uint64_t kernel_argument_bytes(const struct kernel_argument *argument);
+size_t kernel_argument_own(const struct kernel_argument *argument);
 
 /* "f32[1024]:random,u32[64]:zero,f32[1024],i32:1024": a type for each argument; [elements] for an
  * array, ":" and a pattern, which may be a number, or nothing: unwritten. Elements and numbers may
