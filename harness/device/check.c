@@ -154,9 +154,11 @@ enum status check_gemm(const struct gemm *gemm)
              "gemm: strides %lld, %lld and %lld; a's and b's must not be negative, and c's at "
              "least 1",
              (long long)gemm->stride_a, (long long)gemm->stride_b, (long long)gemm->stride_c);
-    if ((unsigned)gemm->dtype_ab >= DTYPE_COUNT || (unsigned)gemm->dtype_c >= DTYPE_COUNT ||
-        (gemm->dtype_c != gemm->dtype_ab && gemm->dtype_c != DTYPE_F32))
-        FAIL(STATUS_BAD_USAGE, "gemm: c in %s from a and b in %s; c may have their type or fp32",
+    if ((unsigned)gemm->dtype_ab >= DTYPES_ALL || (unsigned)gemm->dtype_c >= DTYPES_ALL ||
+        (gemm->dtype_c != gemm->dtype_ab &&
+         (gemm->dtype_c != DTYPE_F32 || gemm->dtype_ab == DTYPE_F64)))
+        FAIL(STATUS_BAD_USAGE,
+             "gemm: c in %s from a and b in %s; c may have their type, or fp32 from 16 bits",
              dtype_name(gemm->dtype_c), dtype_name(gemm->dtype_ab));
     if (gemm->math != MATH_STRICT && gemm->math != MATH_TF32)
         FAIL(STATUS_BAD_USAGE, "gemm: %d is not a math mode", (int)gemm->math);

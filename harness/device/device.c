@@ -365,7 +365,9 @@ enum status device_ptx_load(struct device *device, const char *text, const char 
     TRY(check_given(text, "device_ptx_load", "the text"));
     TRY(check_given(kernel, "device_ptx_load", "the result"));
     if (device->driver->ptx_load == NULL)
-        FAIL(STATUS_UNSUPPORTED, "%s executes no PTX", device->properties.name);
+        FAIL(STATUS_UNSUPPORTED,
+             "%s executes no PTX: a CUDA device does, built with CUDA 12.8 or newer",
+             device->properties.name);
     TRY(device->driver->ptx_load(device, text, name, kernel));
 
     return STATUS_OK;
@@ -565,6 +567,20 @@ void range_pop(struct device *device)
 {
     if (device->driver->range_pop != NULL)
         device->driver->range_pop(device);
+}
+
+enum status device_counters_start(struct device *device)
+{
+    TRY(check_given(device, "device_counters_start", "the device"));
+    if (device->driver->counters_start == NULL)
+        FAIL(STATUS_UNSUPPORTED, "%s has no counters", device->properties.name);
+    return device->driver->counters_start(device);
+}
+
+enum status device_counters_stop(struct device *device, struct hardware_counters *counters)
+{
+    TRY(check_given(device, "device_counters_stop", "the device"));
+    return device->driver->counters_stop(device, counters);
 }
 
 enum status device_activity_flush(struct device *device)

@@ -10,6 +10,7 @@
  * threads, but a stream is captured and an object destroyed by one thread only. */
 #pragma once
 
+#include "harness/base/figures/hardware_counters.h"
 #include "harness/base/status.h"
 #include "harness/device/types/activity.h"
 #include "harness/device/types/collective.h"
@@ -134,7 +135,8 @@ struct device_counters {
  *
  * op(a) is [m, k], op(b) is [k, n], c is [m, n]; lda is the elements from one row of a, as it is
  * stored, to the next: at least k, or m where transpose_a. Strides are in elements from one
- * product's matrix to the next and may be 0 for a and b. Accumulation is in fp32. */
+ * product's matrix to the next and may be 0 for a and b. Sums are in fp32, those of fp64 in fp64.
+ */
 struct gemm {
     void *c;
     const void *a, *b;
@@ -143,7 +145,7 @@ struct gemm {
     int64_t stride_a, stride_b, stride_c;
     bool transpose_a, transpose_b;
     bool accumulate;
-    enum dtype dtype_ab, dtype_c; /* dtype_c is dtype_ab or DTYPE_F32 */
+    enum dtype dtype_ab, dtype_c; /* dtype_c is dtype_ab, or DTYPE_F32 of 16 bits */
     enum math math;
 };
 
@@ -341,3 +343,10 @@ void range_pop(struct device *device);
  * is still running are lost, so synchronise first. NO_LIBRARY, DEVICE_ERROR: recording has
  * failed. */
 enum status device_activity_flush(struct device *device);
+
+/* Reads the device's own counters between the two calls, on a device that was opened with a sink;
+ * nothing is recorded from the start on. After an OK start the stop must follow. UNSUPPORTED: the
+ * device has none, or nobody asked for them (CHOKEPOINT_CUPTI). NO_LIBRARY: they may not be read,
+ * with the reason; *counters is unknown then. */
+enum status device_counters_start(struct device *device);
+enum status device_counters_stop(struct device *device, struct hardware_counters *counters);

@@ -110,6 +110,9 @@ struct device_driver {
     void (*range_pop)(struct device *device);
     /* NULL: the device hands its records over as they come. */
     enum status (*activity_flush)(struct device *device);
+    /* Both NULL: the device has no counters. */
+    enum status (*counters_start)(struct device *device);
+    enum status (*counters_stop)(struct device *device, struct hardware_counters *counters);
     /* On entry all of *health is unknown. The driver fills in the values that it knows. */
     void (*health)(struct device *device, enum health_detail detail, struct device_health *health);
     /* All NULL where there is never a peer. `peer` is one; `back`: from the peer's memory. On entry

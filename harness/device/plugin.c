@@ -21,11 +21,11 @@ enum { FOLDERS = 2 };
 /* Loading runs what is in the file. */
 static enum status check_writers(const char *path)
 {
-    if (!only_we_write(path))
+    if (!only_we_replace(path))
         FAIL(STATUS_NO_LIBRARY,
-             "%s of CHOKEPOINT_PLUGINS belongs to another user or others may write to it, so a "
-             "plugin in it may be "
-             "anybody's: take that right away (chmod go-w), or choose another folder",
+             "%s of CHOKEPOINT_PLUGINS, or a folder above it, belongs to another user or others "
+             "may write to it, so a plugin in it may be anybody's: take that right away (chmod "
+             "go-w), or choose another folder",
              path);
 
     return STATUS_OK;

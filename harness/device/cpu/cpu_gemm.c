@@ -4,7 +4,7 @@
  *
  * Types that oneDNN cannot multiply (fp16 on most CPUs, bf16 on those without an instruction for
  * it) are widened into the stream's scratch and multiplied in fp32; a 16-bit c is narrowed
- * afterwards.
+ * afterwards. It has none for fp64 at all: those are ours (product_f64.h).
  *
  * oneDNN counts OpenMP's threads when a primitive is made, so plans are made with one, too. A
  * primitive may run on any number of threads because its scratchpad is ours, one per stream; memory
@@ -15,6 +15,7 @@
 #include "harness/device/cpu/cpu_gemm.h"
 
 #include "harness/device/cpu/arithmetic/convert.h"
+#include "harness/device/cpu/arithmetic/product_f64.h"
 #include "harness/device/cpu/cpu.h"
 
 #include <dnnl.h>
@@ -93,30 +94,28 @@ void gemm_library(char *text, size_t size)
     snprintf(text, size, "oneDNN %d.%d.%d", version->major, version->minor, version->patch);
 }
 
-/* Whether oneDNN would use this instruction set; ONEDNN_MAX_CPU_ISA may limit it. oneDNN's sets are
- * bit masks: an extension holds all the bits of the set that it extends. */
+/* Whether oneDNN would use this instruction set of x86-64; ONEDNN_MAX_CPU_ISA may limit it.
+ * oneDNN's sets are bit masks: an extension holds all the bits of the set that it extends. The same
+ * bits mean other sets on other processors, where oneDNN rarely multiplies 16-bit types. */
 static bool isa_has(unsigned isa)
 {
+#if defined(__x86_64__)
     return ((unsigned)dnnl_get_effective_cpu_isa() & isa) == isa;
+#else
+    (void)isa;
+    return false;
+#endif
 }
 
 /* bf16 products are computed in bf16; otherwise they are widened and computed in fp32. */
 static bool gemm_bf16_is_native(void)
 {
-#if defined(__x86_64__)
     return isa_has(dnnl_cpu_isa_avx512_core_bf16);
-#else
-    return false;
-#endif
 }
 
 bool gemm_has_bf16_tiles(void)
 {
-#if defined(__x86_64__)
     return isa_has(dnnl_cpu_isa_avx512_core_amx);
-#else
-    return false;
-#endif
 }
 
 static enum status dnnl_check(dnnl_status_t error, const char *what)
@@ -159,7 +158,7 @@ struct gemm_plan {
     int id; /* 0, 1, ... within the device */
     char name[64];
     dnnl_primitive_desc_t desc;
-    dnnl_primitive_t primitive; /* NULL for small products */
+    dnnl_primitive_t primitive; /* NULL for small products, and in fp64 */
     struct stored stored[OPERANDS];
     size_t scratch_offset[OPERANDS]; /* of what is widened */
     size_t scratchpad_offset, scratch_bytes;
@@ -222,7 +221,7 @@ static struct gemm_plan *find_plan(struct cpu_gemms *gemms, const struct shape *
 
 const char *gemm_type_name(enum dtype dtype)
 {
-    static const char *const names[DTYPE_COUNT] = { "f32", "bf16", "f16" };
+    static const char *const names[DTYPES_ALL] = { "f32", "bf16", "f16", "f64" };
 
     return names[dtype];
 }
@@ -376,7 +375,9 @@ static enum status plan_create(struct cpu_gemms *gemms, const struct shape *shap
     plan->id = gemms->count;
     name_plan(plan);
     lay_out(plan, gemms->bf16_is_native);
-    if (!is_small(shape))
+    if (shape->dtype_ab == DTYPE_F64)
+        plan->scratch_bytes = product_f64_scratch();
+    else if (!is_small(shape))
         TRY_OUT(make_primitive(plan, gemms->engine));
     *result = plan;
 
@@ -563,22 +564,31 @@ static enum status multiply_fp32(const struct gemm *gemm)
                       "a product in fp32");
 }
 
-static enum status run_small(const struct gemm_plan *plan, void *c, const void *a, const void *b)
+/* One product of the plan's. */
+static struct gemm product_of(const struct shape *shape, void *c, const void *a, const void *b)
 {
-    const struct shape *shape = &plan->shape;
+    return (struct gemm){ .c = c,
+                          .a = a,
+                          .b = b,
+                          .m = shape->m,
+                          .n = shape->n,
+                          .k = shape->k,
+                          .lda = shape->lda,
+                          .ldb = shape->ldb,
+                          .ldc = shape->ldc,
+                          .transpose_a = shape->transpose_a,
+                          .transpose_b = shape->transpose_b,
+                          .accumulate = shape->accumulate };
+}
 
-    return multiply_fp32(&(struct gemm){ .c = c,
-                                         .a = a,
-                                         .b = b,
-                                         .m = shape->m,
-                                         .n = shape->n,
-                                         .k = shape->k,
-                                         .lda = shape->lda,
-                                         .ldb = shape->ldb,
-                                         .ldc = shape->ldc,
-                                         .transpose_a = shape->transpose_a,
-                                         .transpose_b = shape->transpose_b,
-                                         .accumulate = shape->accumulate });
+static void multiply_fp64(const struct shape *shape, double *c, const double *a, const double *b,
+                          void *scratch)
+{
+    for (int i = 0; i < shape->batch; i++) {
+        struct gemm gemm = product_of(shape, c + i * shape->stride_c, a + i * shape->stride_a,
+                                      b + i * shape->stride_b);
+        product_f64(&gemm, scratch);
+    }
 }
 
 /* c (+)= op(a) op(b), on the worker. */
@@ -593,9 +603,15 @@ static enum status run_plan(struct gemm_scratch *scratch, const struct gemm_plan
                                             { DNNL_ARG_DST, NULL },
                                             { DNNL_ARG_SCRATCHPAD, NULL } };
 
-    if (is_small(&plan->shape))
-        return run_small(plan, c, a, b);
+    if (is_small(&plan->shape)) {
+        struct gemm gemm = product_of(&plan->shape, c, a, b);
+        return multiply_fp32(&gemm);
+    }
     TRY(scratch_reserve(scratch, plan));
+    if (plan->shape.dtype_ab == DTYPE_F64) {
+        multiply_fp64(&plan->shape, c, a, b, scratch->bytes);
+        return STATUS_OK;
+    }
     memories = scratch->memories[plan->id];
     if (memories[SCRATCHPAD] == NULL)
         TRY(make_memories(scratch, plan, memories));

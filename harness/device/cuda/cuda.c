@@ -18,6 +18,7 @@
 #include "harness/device/cuda/cuda_gemm.h"
 #include "harness/device/cuda/cuda_memory.h"
 #include "harness/device/cuda/cupti/cupti_collector.h"
+#include "harness/device/cuda/cupti/pm_sampling.h"
 #include "harness/device/cuda/libraries/gpu_found.h"
 #include "harness/device/cuda/libraries/nvml.h"
 #include "harness/device/plugin/phase_stack.h"
@@ -80,6 +81,13 @@ static enum status fill_properties(struct cuda_device *device, const struct gpu_
     return STATUS_OK;
 }
 
+/* NVTX looks for a tool at its first call, and only one thread may make that call: NVTX's other
+ * calls read what it writes, without a lock. */
+static void find_nvtx_tool(void)
+{
+    nvtxInitialize(NULL);
+}
+
 /* An NVTX range, which nsys and ncu show, and a record for the sink if there is one. Without a tool
  * in the process an NVTX call is a test of a pointer. */
 static void cuda_phase_push(struct device *device, const char *name)
@@ -132,6 +140,28 @@ static enum status cuda_activity_flush(struct device *base)
     return ((struct cuda_device *)base)->records ? cupti_collector_flush() : STATUS_OK;
 }
 
+/* Records would slow what is counted. */
+static enum status cuda_counters_start(struct device *base)
+{
+    struct cuda_device *device = (struct cuda_device *)base;
+
+    if (!device->records || !cupti_collector_counts())
+        FAIL(STATUS_UNSUPPORTED, "CHOKEPOINT_CUPTI does not ask for the GPU's counters");
+    TRY(cuda_enter(device));
+    cupti_collector_pause();
+    return pm_sampling_start(&device->sampling, base->properties.index,
+                             base->properties.compute_capability);
+}
+
+static enum status cuda_counters_stop(struct device *base, struct hardware_counters *counters)
+{
+    struct cuda_device *device = (struct cuda_device *)base;
+    struct pm_sampling *sampling = device->sampling;
+
+    device->sampling = NULL;
+    return pm_sampling_stop(sampling, counters);
+}
+
 /* Waits for all work. Nothing is reset: another device may be open on the same GPU. Parts that own
  * memory of CUDA first; CUPTI is stopped when no work is left to record. */
 static void cuda_close(struct device *base)
@@ -182,9 +212,11 @@ static const struct device_driver driver = {
     .memset = cuda_memset,
     .launch = cuda_launch,
     .gemm = cuda_gemm,
+#if CUDART_VERSION >= 12080 /* cuda_ptx.c */
     .ptx_load = cuda_ptx_load,
     .ptx_free = cuda_ptx_free,
     .ptx_launch = cuda_ptx_launch,
+#endif
     .attention_plan = cuda_attention_plan,
     .attention = cuda_attention,
     .collective = cuda_collective,
@@ -199,6 +231,8 @@ static const struct device_driver driver = {
     .range_push = cuda_range_push,
     .range_pop = cuda_range_pop,
     .activity_flush = cuda_activity_flush,
+    .counters_start = cuda_counters_start,
+    .counters_stop = cuda_counters_stop,
     .health = cuda_health,
     .peer_alloc = cuda_peer_alloc,
     .peer_free = cuda_peer_free,
@@ -227,6 +261,7 @@ static enum status open_parts(struct cuda_device *device, const struct driver_ho
 
 static enum status cuda_open(struct device **result, int index, const struct driver_host *host)
 {
+    static pthread_once_t nvtx = PTHREAD_ONCE_INIT;
     enum status status = STATUS_OK;
     struct cuda_device *device = NULL;
     struct gpu_found found;
@@ -254,6 +289,7 @@ static enum status cuda_open(struct device **result, int index, const struct dri
         CUDA_OUT(cudaDeviceSynchronize());
         TRY_OUT(cupti_collector_show(device->sink));
     }
+    pthread_once(&nvtx, find_nvtx_tool);
     *result = &device->base;
 
 out:

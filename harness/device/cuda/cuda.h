@@ -27,7 +27,8 @@ struct nvml;
 struct cuda_device {
     struct device base;
     struct activity_sink sink;
-    bool records; /* this device has the collector */
+    bool records;                 /* this device has the collector */
+    struct pm_sampling *sampling; /* between the start and the stop of counters */
 
     pthread_mutex_t streams_lock;
     struct cuda_stream *streams;

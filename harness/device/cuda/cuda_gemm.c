@@ -173,32 +173,38 @@ static enum status aim(struct cuda_gemms *gemms, cudaStream_t stream, void *work
 
 /* --- Products --- */
 
-static const cudaDataType_t types[DTYPE_COUNT] = {
+static const cudaDataType_t types[DTYPES_ALL] = {
     [DTYPE_F32] = CUDA_R_32F,
     [DTYPE_BF16] = CUDA_R_16BF,
     [DTYPE_F16] = CUDA_R_16F,
+    [DTYPE_F64] = CUDA_R_64F,
 };
 
-/* Under the lock. The handle takes its factors from the host and at once. */
+/* Under the lock. The handle takes its factors from the host and at once, in the type of sums. */
 static cublasStatus_t multiply(struct cuda_gemms *gemms, const struct gemm *gemm)
 {
     const struct cublas *cublas = gemms->cublas;
     struct column_product p = gemm_swap(gemm);
-    const float one = 1, beta = gemm->accumulate ? 1 : 0;
+    const bool wide = gemm->dtype_ab == DTYPE_F64;
+    const float ones[] = { 0, 1 };
+    const double wide_ones[] = { 0, 1 };
+    const void *one = wide ? (const void *)&wide_ones[1] : &ones[1];
+    const void *beta = gemm->accumulate ? one : wide ? (const void *)wide_ones : ones;
     cublasOperation_t op_first = p.transpose_first ? CUBLAS_OP_T : CUBLAS_OP_N;
     cublasOperation_t op_second = p.transpose_second ? CUBLAS_OP_T : CUBLAS_OP_N;
     cudaDataType_t type = types[gemm->dtype_ab], type_c = types[gemm->dtype_c];
-    cublasComputeType_t compute = gemm->dtype_ab == DTYPE_F32 && gemm->math == MATH_TF32
+    cublasComputeType_t compute = wide ? CUBLAS_COMPUTE_64F
+                                  : gemm->dtype_ab == DTYPE_F32 && gemm->math == MATH_TF32
                                       ? CUBLAS_COMPUTE_32F_FAST_TF32
                                       : CUBLAS_COMPUTE_32F;
 
     if (p.batch == 1)
-        return cublas->gemm(gemms->handle, op_first, op_second, p.m, p.n, p.k, &one, p.first, type,
-                            p.ld_first, p.second, type, p.ld_second, &beta, p.c, type_c, p.ld_c,
+        return cublas->gemm(gemms->handle, op_first, op_second, p.m, p.n, p.k, one, p.first, type,
+                            p.ld_first, p.second, type, p.ld_second, beta, p.c, type_c, p.ld_c,
                             compute, CUBLAS_GEMM_DEFAULT);
-    return cublas->gemm_batched(gemms->handle, op_first, op_second, p.m, p.n, p.k, &one, p.first,
+    return cublas->gemm_batched(gemms->handle, op_first, op_second, p.m, p.n, p.k, one, p.first,
                                 type, p.ld_first, p.stride_first, p.second, type, p.ld_second,
-                                p.stride_second, &beta, p.c, type_c, p.ld_c, p.stride_c, p.batch,
+                                p.stride_second, beta, p.c, type_c, p.ld_c, p.stride_c, p.batch,
                                 compute, CUBLAS_GEMM_DEFAULT);
 }
 

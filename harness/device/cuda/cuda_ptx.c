@@ -1,9 +1,11 @@
 /* Kernels that come as PTX: a library of the runtime's each ("CUDA Runtime API", "Library
- * Management"), whose handle of a kernel cudaLaunchKernel() takes. */
+ * Management"), whose handle of a kernel cudaLaunchKernel() takes. The runtime has libraries since
+ * CUDA 12.8; of an older one the device runs no PTX. */
 #include "harness/device/cuda/cuda.h"
 
 #include <stdlib.h>
 
+#if CUDART_VERSION >= 12080
 struct cuda_ptx {
     struct ptx_kernel base;
     cudaLibrary_t library;
@@ -62,3 +64,4 @@ enum status cuda_ptx_launch(struct stream *base, struct ptx_kernel *kernel,
 
     return STATUS_OK;
 }
+#endif

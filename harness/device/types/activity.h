@@ -52,6 +52,7 @@ struct activity {
     enum activity_memory source, destination; /* MEMORY records use `destination` */
     uint32_t graph;                           /* of graph nodes: the graph's id; 0 otherwise */
     uint32_t graph_node;
+    bool fitted; /* the times are those of an earlier launch of the graph, fitted into this one's */
     uint32_t grid[3], block[3]; /* the CPU device: grid is its rows or packs, block is 1 */
     uint32_t registers;         /* a thread's */
     uint32_t shared_bytes;

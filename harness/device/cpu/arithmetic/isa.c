@@ -3,7 +3,7 @@
 #include "harness/device/cpu/arithmetic/isa.h"
 
 static const char *const names[] = {
-#define ISA_NAME(name, text) [ISA_##name] = text,
+#define ISA_NAME(name, text, is_here) [ISA_##name] = text,
     ISA_FEATURES(ISA_NAME)
 #undef ISA_NAME
 };
@@ -20,18 +20,14 @@ enum status isa_check(void)
 {
     uint32_t missing = isa_built;
 
-#if defined(__x86_64__)
-#define ISA_ASK(name, text)                                                                        \
-    if (__builtin_cpu_supports(text))                                                              \
-        missing &= ~(1u << ISA_##name);
+#define ISA_ASK(name, text, is_here) missing &= (is_here) ? ~(1u << ISA_##name) : ~0u;
     ISA_FEATURES(ISA_ASK)
 #undef ISA_ASK
-#endif
     for (size_t i = 0; i < ARRAY_SIZE(names); i++)
         if (missing & 1u << i)
             FAIL(STATUS_NO_DEVICE,
                  "the CPU device's kernels were built for a CPU with %s, which this one lacks; "
-                 "build on this machine, or with -DCHOKEPOINT_CPU=x86-64-v3",
+                 "build on this machine, or with -DCHOKEPOINT_CPU=portable",
                  names[i]);
 
     return STATUS_OK;

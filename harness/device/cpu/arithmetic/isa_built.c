@@ -51,4 +51,28 @@ const uint32_t isa_built = 0
 #ifdef __POPCNT__
                            | 1u << ISA_popcnt
 #endif
+#ifdef __ARM_FEATURE_SVE2
+                           | 1u << ISA_sve2
+#endif
+#ifdef __ARM_FEATURE_MATMUL_INT8
+                           | 1u << ISA_i8mm
+#endif
+#ifdef __ARM_FEATURE_BF16_VECTOR_ARITHMETIC
+                           | 1u << ISA_bf16
+#endif
+#ifdef __ARM_FEATURE_SVE
+                           | 1u << ISA_sve
+#endif
+#ifdef __ARM_FEATURE_DOTPROD
+                           | 1u << ISA_asimddp
+#endif
+#ifdef __ARM_FEATURE_FP16_VECTOR_ARITHMETIC
+                           | 1u << ISA_asimdhp
+#endif
+#ifdef __ARM_FEATURE_QRDMX
+                           | 1u << ISA_asimdrdm
+#endif
+#ifdef __ARM_FEATURE_ATOMICS
+                           | 1u << ISA_atomics
+#endif
     ;

@@ -4,12 +4,14 @@
 
 #include "harness/device/plugin/library.h"
 
-/* CUPTI_API_VERSION is 130001 for CUDA 13.0 Update 1: major, minor, update in two digits each. */
-#define MAJOR         13
-#define VERSION_MAJOR 10000
-_Static_assert(CUPTI_API_VERSION / VERSION_MAJOR == MAJOR, "records of another CUPTI");
+#include <dlfcn.h>
 
-#define LIBRARY "libcupti.so." LIBRARY_TEXT(MAJOR)
+/* CUPTI_API_VERSION is 130001 for CUDA 13.0 Update 1: major, minor, update in two digits each. In
+ * CUDA 12 it was a number that grew: 22 for 12.4. */
+enum { VERSION_MAJOR = 10000, CUDA_12_4 = 22, CUDA_12_5, CUDA_12_9 = 27, CUDA_13_0_1 = 130001 };
+#define MAJOR CHOKEPOINT_CUDA_MAJOR
+_Static_assert((CUPTI_API_VERSION < VERSION_MAJOR) == (MAJOR == 12), "CUPTI of another CUDA");
+_Static_assert(CUPTI_API_VERSION >= CUDA_12_4, "records of an older CUPTI");
 
 /* In these sentences the timing has been done, or is done by other processes. */
 #define NO_TRACE "; no trace was written, and the timing is unaffected"
@@ -21,9 +23,9 @@ static const struct row {
     { CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED,
       "another profiler is attached to this process: run without nsys, ncu, cuda-gdb and "
       "compute-sanitizer, or unset CUDA_INJECTION64_PATH" },
-    { CUPTI_ERROR_NOT_INITIALIZED, "the NVIDIA driver could not be started for CUPTI, or is older "
-                                   "than it: install driver 580 or "
-                                   "newer" },
+    { CUPTI_ERROR_NOT_INITIALIZED,
+      "the NVIDIA driver could not be started for CUPTI, or is older "
+      "than it: install driver " LIBRARY_TEXT(CHOKEPOINT_CUDA_DRIVER) " or newer" },
     { CUPTI_ERROR_NOT_COMPATIBLE,
       "the NVIDIA driver and CUPTI do not fit together: install a newer driver" },
     { CUPTI_ERROR_INSUFFICIENT_PRIVILEGES,
@@ -37,9 +39,10 @@ static const struct row {
     { CUPTI_ERROR_CONFIDENTIAL_COMPUTING_NOT_SUPPORTED,
       "nothing can be traced in confidential computing mode" },
     { CUPTI_ERROR_CMP_DEVICE_NOT_SUPPORTED, "CUPTI does not trace mining GPUs" },
-    { CUPTI_ERROR_MIG_DEVICE_NOT_SUPPORTED, "CUPTI does not trace this MIG instance" },
-    { CUPTI_ERROR_SLI_DEVICE_NOT_SUPPORTED, "CUPTI does not trace GPUs in SLI" },
-    { CUPTI_ERROR_WSL_DEVICE_NOT_SUPPORTED,
+    /* CUPTI_ERROR_MIG_DEVICE_NOT_SUPPORTED, ..._SLI_... and ..._WSL_..., not in all headers. */
+    { (CUptiResult)43, "CUPTI does not trace this MIG instance" },
+    { (CUptiResult)44, "CUPTI does not trace GPUs in SLI" },
+    { (CUptiResult)45,
       "CUPTI is switched off in WSL: allow access to the counters in NVIDIA's control panel" },
     { CUPTI_ERROR_INVALID_DEVICE, "CUPTI traces GPUs of compute capability 7.5 or newer" },
     { CUPTI_ERROR_DISABLED, "CUPTI was disabled in this process: unset CUDA_INJECTION64_PATH" },
@@ -56,15 +59,24 @@ static const struct library_symbol symbols[] = {
 #undef SYMBOL
 };
 
-/* Records are read by the layouts of this major version, which grow at their ends only. */
+static struct library library;
+
+/* By its version, and by the functions that not every version has. */
 static enum status check_version(void)
 {
     uint32_t version = 0;
 
+    *(void **)&loaded.enable_runtime_call = dlsym(library.handle, "cuptiActivityEnableRuntimeApi");
+    *(void **)&loaded.enable_driver_call = dlsym(library.handle, "cuptiActivityEnableDriverApi");
+    *(void **)&loaded.enable_failed_syncs =
+        dlsym(library.handle, "cuptiActivityEnableAllSyncRecords");
     TRY(cupti_check(&loaded, loaded.get_version(&version), "cuptiGetVersion", NULL));
-    if (version / VERSION_MAJOR != MAJOR)
+    loaded.refusable = version >= CUDA_12_9; /* Kineto's libkineto/src/CuptiActivityApi.cpp */
+    loaded.overhead_data = version >= CUDA_12_5;
+    if (version < CUDA_12_4 || (version < VERSION_MAJOR ? 12 : version / VERSION_MAJOR) != MAJOR)
         FAIL(STATUS_NO_LIBRARY,
-             "cuda: " LIBRARY " says that it is version %u; this was built for CUPTI of CUDA %d "
+             "cuda: " CUPTI_LIBRARY
+             " says that it is version %u; this was built for CUPTI of CUDA %d "
              "(%d): install that, or take the other one out of LD_LIBRARY_PATH" NO_TRACE,
              version, MAJOR, CUPTI_API_VERSION);
 
@@ -75,17 +87,17 @@ static enum status check_version(void)
  * flush ("CUDA Toolkit 13.0 Update 1 Release Notes", CUPTI). */
 static bool is_dated(void)
 {
-    enum { UPDATE_1 = 130001 };
     uint32_t version = 0;
 
-    return loaded.get_version(&version) != CUPTI_SUCCESS || version < UPDATE_1;
+    return loaded.get_version(&version) != CUPTI_SUCCESS ||
+           (version >= VERSION_MAJOR && version < CUDA_13_0_1);
 }
 
 static struct library library = {
     .title = "CUPTI, which traces the GPU,",
-    .file = LIBRARY,
+    .file = CUPTI_LIBRARY,
     .package = "cuda-cupti of CUDA " LIBRARY_TEXT(MAJOR) ", part of the toolkit",
-    .oldest = "CUPTI of CUDA " LIBRARY_TEXT(MAJOR) ".0",
+    .oldest = MAJOR == 12 ? "CUPTI of CUDA 12.4" : "CUPTI of CUDA 13.0",
     .note = NO_TRACE,
     .symbols = symbols,
     .symbol_count = ARRAY_SIZE(symbols),
@@ -103,18 +115,39 @@ enum status cupti_load(const struct cupti **cupti)
     return status;
 }
 
-enum status cupti_check(const struct cupti *cupti, CUptiResult result, const char *call,
-                        const char *other)
+/* The words of CUPTI for it, and what to do; "" if nobody knows. */
+static const char *text_of(const struct cupti *cupti, CUptiResult result, const char **advice)
 {
-    const char *text = NULL, *advice = "";
+    const char *text = NULL;
+
+    *advice = "";
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+        if (rows[i].result == result)
+            *advice = rows[i].advice;
+    return cupti->result_text(result, &text) == CUPTI_SUCCESS && text != NULL
+               ? text
+               : "an error without a name";
+}
+
+enum status cupti_check_counting(CUptiResult result, const char *call)
+{
+    const char *text, *advice;
 
     if (result == CUPTI_SUCCESS)
         return STATUS_OK;
-    if (cupti->result_text(result, &text) != CUPTI_SUCCESS || text == NULL)
-        text = "an error without a name";
-    for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-        if (rows[i].result == result)
-            advice = rows[i].advice;
+    text = text_of(&loaded, result, &advice);
+    FAIL(STATUS_NO_LIBRARY, "cuda: CUPTI cannot count here: %s said %s (%d)%s%s", call, text,
+         (int)result, *advice != '\0' ? "; " : "", advice);
+}
+
+enum status cupti_check(const struct cupti *cupti, CUptiResult result, const char *call,
+                        const char *other)
+{
+    const char *text, *advice;
+
+    if (result == CUPTI_SUCCESS)
+        return STATUS_OK;
+    text = text_of(cupti, result, &advice);
     return status_fail(STATUS_NO_LIBRARY, __FILE__, __LINE__,
                        "cuda: CUPTI cannot trace here: %s said %s (%d)%s%s%s%s%s" NO_TRACE, call,
                        text, (int)result, other != NULL && *other != '\0' ? ", and that " : "",
@@ -122,3 +155,31 @@ enum status cupti_check(const struct cupti *cupti, CUptiResult result, const cha
                        other != NULL && *other != '\0' ? " is there already" : "",
                        *advice != '\0' ? "; " : "", advice);
 }
+
+#if MAJOR == 12
+/* CUDA 12 does not say which tool is there. */
+enum status cupti_subscribe(const struct cupti *cupti, CUpti_SubscriberHandle *subscriber,
+                            CUpti_CallbackFunc callback)
+{
+    CUptiResult result = cupti->subscribe(subscriber, callback, NULL);
+
+    if (result != CUPTI_SUCCESS)
+        *subscriber = NULL;
+    return cupti_check(cupti, result, "cuptiSubscribe", NULL);
+}
+#else
+enum status cupti_subscribe(const struct cupti *cupti, CUpti_SubscriberHandle *subscriber,
+                            CUpti_CallbackFunc callback)
+{
+    char other[2 * CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN] = "";
+    CUpti_SubscriberParams parameters = { .structSize = CUpti_SubscriberParams_STRUCT_SIZE,
+                                          .subscriberName = "chokepoint",
+                                          .oldSubscriberName = other,
+                                          .oldSubscriberSize = sizeof other };
+    CUptiResult result = cupti->subscribe(subscriber, callback, NULL, &parameters);
+
+    if (result != CUPTI_SUCCESS)
+        *subscriber = NULL;
+    return cupti_check(cupti, result, "cuptiSubscribe_v2", other);
+}
+#endif

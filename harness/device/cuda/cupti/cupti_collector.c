@@ -6,12 +6,15 @@
 #include "harness/device/cuda/cupti/cupti_collector.h"
 
 #include "harness/base/clock.h"
+#include "harness/device/cuda/cupti/cupti_graphs.h"
 #include "harness/device/cuda/cupti/cupti_records.h"
+#include "harness/device/cuda/cupti/cupti_switches.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* NVIDIA's advice is 1 to 10 MB per buffer; every thread that calls CUDA fills one of its own. */
 enum { BUFFER_BYTES = 4 << 20, HEAD_BYTES = 4096, BUFFERS_MAX = 256 };
@@ -40,6 +43,10 @@ static struct {
     struct cupti_records records;
     struct cupti_calls calls;
     struct cudaDeviceProp gpu;
+    struct cupti_switches switches;
+    struct cupti_graphs graphs; /* if a launch is to be one record: the nodes of each */
+    bool whole_graphs;          /* it is one now */
+    bool unknown_graphs; /* one was launched whose nodes no record had: it is none any more */
 
     pthread_mutex_t lock; /* of what follows */
     bool running;
@@ -53,11 +60,40 @@ static struct {
                 .lock = PTHREAD_MUTEX_INITIALIZER,
                 .last = &collector.full };
 
+#define CHECK(member, call, ...) TRY(cupti_check(cupti, cupti->member(__VA_ARGS__), call, NULL))
+
 /* --- Buffers --- */
 
 static uint8_t *bytes_of(struct buffer *buffer)
 {
     return (uint8_t *)buffer + HEAD_BYTES;
+}
+
+/* Under the lock; NULL: there is no more. */
+static struct buffer *new_buffer(void)
+{
+    struct buffer *buffer = NULL;
+
+    if (collector.count < BUFFERS_MAX || !collector.cupti->refusable)
+        buffer = aligned_alloc(HEAD_BYTES, HEAD_BYTES + BUFFER_BYTES);
+    if (buffer == NULL)
+        return NULL;
+    collector.count++;
+    if (collector.switches.buffers > 0) /* CUPTI was told that all are zero */
+        memset(bytes_of(buffer), 0, BUFFER_BYTES);
+    return buffer;
+}
+
+static void make_buffers(void)
+{
+    struct buffer *buffer;
+
+    pthread_mutex_lock(&collector.lock);
+    for (int i = 0; i < collector.switches.buffers && (buffer = new_buffer()) != NULL; i++) {
+        buffer->next = collector.spare;
+        collector.spare = buffer;
+    }
+    pthread_mutex_unlock(&collector.lock);
 }
 
 static void CUPTIAPI on_request(uint8_t **bytes, size_t *size, size_t *records_max)
@@ -68,9 +104,8 @@ static void CUPTIAPI on_request(uint8_t **bytes, size_t *size, size_t *records_m
     buffer = collector.spare;
     if (buffer != NULL)
         collector.spare = buffer->next;
-    else if (collector.count < BUFFERS_MAX &&
-             (buffer = aligned_alloc(HEAD_BYTES, HEAD_BYTES + BUFFER_BYTES)) != NULL)
-        collector.count++;
+    else
+        buffer = new_buffer();
     if (buffer == NULL)
         collector.refused++;
     pthread_mutex_unlock(&collector.lock);
@@ -117,11 +152,15 @@ static struct buffer *detach_full(bool running)
 /* Buffers that were read are used again. */
 static void give_back(struct buffer *list)
 {
-    struct buffer *last = list;
+    struct buffer *last = NULL;
 
     if (list == NULL)
         return;
-    while (last->next != NULL) last = last->next;
+    for (struct buffer *buffer = list; buffer != NULL; buffer = buffer->next) {
+        if (collector.switches.buffers > 0)
+            memset(bytes_of(buffer), 0, BUFFER_BYTES);
+        last = buffer;
+    }
     pthread_mutex_lock(&collector.lock);
     last->next = collector.spare;
     collector.spare = list;
@@ -184,8 +223,38 @@ static enum status note_calls(struct buffer *list)
     return STATUS_OK;
 }
 
-/* Returns how many records are lost. Without `show` all are. */
-static int64_t hand_over(struct buffer *list, bool show)
+/* With a launch as one record, nodes are noted where there are any, and shown of each launch. */
+static enum status show(const struct activity *activity, bool is_launch)
+{
+    if (!collector.switches.nodes && activity->graph != 0 && !is_launch)
+        TRY(cupti_graphs_note(&collector.graphs, activity));
+    if (is_launch && cupti_graphs_show(&collector.graphs, activity, &collector.sink))
+        return STATUS_OK;
+    collector.unknown_graphs = collector.unknown_graphs || is_launch;
+    if (collector.sink.record != NULL)
+        collector.sink.record(collector.sink.context, activity);
+
+    return STATUS_OK;
+}
+
+/* From the flush on that has a graph's nodes, a launch is one record. A graph that is new is shown
+ * without nodes, and then all have records of nodes again: there may be a new one in each step. */
+static enum status choose_graphs(void)
+{
+    const struct cupti *cupti = collector.cupti;
+    bool whole = collector.graphs.count > 0 && !collector.unknown_graphs;
+
+    if (whole && !collector.whole_graphs)
+        CHECK(enable, "cuptiActivityEnable", CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
+    if (!whole && collector.whole_graphs)
+        CHECK(disable, "cuptiActivityDisable", CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
+    collector.whole_graphs = whole;
+
+    return STATUS_OK;
+}
+
+/* Returns how many records are lost. Without `shown` all are. */
+static int64_t hand_over(struct buffer *list, bool shown)
 {
     CUpti_Activity *record = NULL;
     struct activity activity;
@@ -195,13 +264,13 @@ static int64_t hand_over(struct buffer *list, bool show)
     for (struct buffer *buffer = list; buffer != NULL; buffer = buffer->next) {
         while ((record = next_record(buffer, record, &cut)) != NULL) {
             enum cupti_outcome outcome =
-                show ? cupti_records_translate(&collector.records, record, &activity)
-                     : CUPTI_OUTCOME_BROKEN;
-            if (outcome == CUPTI_OUTCOME_SHOWN && collector.sink.record != NULL)
-                collector.sink.record(collector.sink.context, &activity);
-            else if (outcome == CUPTI_OUTCOME_BROKEN)
+                shown ? cupti_records_translate(&collector.records, record, &activity)
+                      : CUPTI_OUTCOME_BROKEN;
+            if (outcome == CUPTI_OUTCOME_BROKEN ||
+                (outcome == CUPTI_OUTCOME_SHOWN &&
+                 show(&activity, record->kind == CUPTI_ACTIVITY_KIND_GRAPH_TRACE) != STATUS_OK))
                 lost++;
-            cupti_records_drop(record);
+            cupti_records_drop(&collector.records, record);
         }
         lost += cut;
     }
@@ -259,6 +328,7 @@ enum status cupti_collector_flush(void)
         collector.sink.dropped(collector.sink.context, lost);
     TRY_OUT(status);
     TRY_OUT(check_alive());
+    TRY_OUT(choose_graphs());
     TRY_OUT(cupti_check(collector.cupti, flushed, "cuptiActivityFlushAll", NULL));
     TRY_OUT(cupti_check(collector.cupti, counted, "cuptiActivityGetNumDroppedRecords", NULL));
 
@@ -293,47 +363,57 @@ static void CUPTIAPI on_state(void *context, CUpti_CallbackDomain domain, CUpti_
     pthread_mutex_unlock(&collector.lock);
 }
 
-/* Subscribing shows whether another tool is there. Without it, CUPTI silently takes that tool's
- * buffers. */
-static enum status subscribe(const struct cupti *cupti)
-{
-    char other[2 * CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN] = "";
-    CUpti_SubscriberParams parameters = { .structSize = CUpti_SubscriberParams_STRUCT_SIZE,
-                                          .subscriberName = "chokepoint",
-                                          .oldSubscriberName = other,
-                                          .oldSubscriberSize = sizeof other };
-    CUptiResult result = cupti->subscribe(&collector.subscriber, on_state, NULL, &parameters);
-
-    if (result != CUPTI_SUCCESS)
-        collector.subscriber = NULL;
-    return cupti_check(cupti, result, "cuptiSubscribe_v2", other);
-}
-
-#define CHECK(member, call, ...) TRY(cupti_check(cupti, cupti->member(__VA_ARGS__), call, NULL))
-
 /* The kind of calls, and then each call as traces show it or not. Calls that are enabled without
  * their kind once CUDA is initialised leave no record, though CUPTI says success (an H200,
- * CUPTI 13.0.1). CUPTI may refuse ids that no call has any more. */
+ * CUPTI 13.0.1). CUPTI may refuse ids that no call has any more. An old one records all calls,
+ * which costs more; those that traces do not show are hidden when records are translated. */
 static enum status enable_calls(const struct cupti *cupti)
 {
+    bool chosen = cupti->enable_runtime_call != NULL && cupti->enable_driver_call != NULL;
     CUptiResult result = CUPTI_ERROR_UNKNOWN;
     int set = 0;
 
     CHECK(enable, "cuptiActivityEnable", CUPTI_ACTIVITY_KIND_RUNTIME);
-    for (uint32_t id = 1; id < ARRAY_SIZE(collector.calls.runtime); id++)
+    for (uint32_t id = 1; chosen && id < ARRAY_SIZE(collector.calls.runtime); id++)
         set += (result = cupti->enable_runtime_call(id, collector.calls.runtime[id] != NULL)) ==
                CUPTI_SUCCESS;
-    if (set == 0)
+    if (chosen && set == 0)
         TRY(cupti_check(cupti, result, "cuptiActivityEnableRuntimeApi", NULL));
     set = 0;
+    if (!collector.switches.driver)
+        return STATUS_OK;
     CHECK(enable, "cuptiActivityEnable", CUPTI_ACTIVITY_KIND_DRIVER);
-    for (uint32_t id = 1; id < ARRAY_SIZE(collector.calls.driver); id++)
+    for (uint32_t id = 1; chosen && id < ARRAY_SIZE(collector.calls.driver); id++)
         set += (result = cupti->enable_driver_call(id, collector.calls.driver[id] != NULL)) ==
                CUPTI_SUCCESS;
-    if (set == 0)
+    if (chosen && set == 0)
         TRY(cupti_check(cupti, result, "cuptiActivityEnableDriverApi", NULL));
 
     return STATUS_OK;
+}
+
+static enum status set_attribute(const struct cupti *cupti, CUpti_ActivityAttribute attribute,
+                                 const void *value, size_t size)
+{
+    CHECK(set_attribute, "cuptiActivitySetAttribute", attribute, &size, (void *)value);
+
+    return STATUS_OK;
+}
+
+/* Before buffers are asked for, and before there is a context. */
+static enum status prepare_buffers(const struct cupti *cupti)
+{
+    const size_t device_buffers = (size_t)collector.switches.device_buffers;
+    const uint8_t zeroed = 1;
+
+    if (collector.switches.device_buffers != cupti_switches_otherwise.device_buffers)
+        TRY(set_attribute(cupti, CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_PRE_ALLOCATE_VALUE,
+                          &device_buffers, sizeof device_buffers));
+    if (collector.switches.buffers == 0)
+        return STATUS_OK;
+    make_buffers();
+    return set_attribute(cupti, CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, &zeroed,
+                         sizeof zeroed);
 }
 
 /* The clock and how threads are numbered come before anything is recorded (cupti_activity.h). */
@@ -342,7 +422,9 @@ static enum status enable(const struct cupti *cupti)
     CHECK(enable_domain, "cuptiEnableDomain", 1, collector.subscriber, CUPTI_CB_DOMAIN_STATE);
     CHECK(set_thread_id_type, "cuptiSetThreadIdType", CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
     CHECK(register_clock, "cuptiActivityRegisterTimestampCallback", now);
-    CHECK(enable_failed_syncs, "cuptiActivityEnableAllSyncRecords", 0);
+    if (cupti->enable_failed_syncs != NULL)
+        CHECK(enable_failed_syncs, "cuptiActivityEnableAllSyncRecords", 0);
+    TRY(prepare_buffers(cupti));
     CHECK(register_buffers, "cuptiActivityRegisterCallbacks", on_request, on_complete);
     for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) CHECK(enable, "cuptiActivityEnable", kinds[i]);
     TRY(enable_calls(cupti));
@@ -350,11 +432,18 @@ static enum status enable(const struct cupti *cupti)
     return STATUS_OK;
 }
 
-static void disable(const struct cupti *cupti)
+static void disable_kinds(const struct cupti *cupti)
 {
+    if (collector.whole_graphs)
+        cupti->disable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
     cupti->disable(CUPTI_ACTIVITY_KIND_DRIVER);
     cupti->disable(CUPTI_ACTIVITY_KIND_RUNTIME);
     for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) cupti->disable(kinds[i]);
+}
+
+static void disable(const struct cupti *cupti)
+{
+    disable_kinds(cupti);
     cupti->flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED); /* gives all buffers back */
     cupti->unsubscribe(collector.subscriber);
 }
@@ -388,6 +477,8 @@ static void stop(void)
     collector.spare = NULL;
     pthread_mutex_unlock(&collector.lock);
     collector.subscriber = NULL;
+    cupti_graphs_release(&collector.graphs);
+    collector.whole_graphs = collector.unknown_graphs = false;
     cupti_names_close(collector.records.names);
     collector.records.names = NULL;
 }
@@ -403,8 +494,9 @@ enum status cupti_collector_start(int device, const struct cudaDeviceProp *gpu)
                  "cuda:%d: another device of this process is being traced; close it "
                  "first",
                  device);
+    TRY_OUT(cupti_switches_read(&collector.switches, getenv("CHOKEPOINT_CUPTI")));
     TRY_OUT(cupti_load(&collector.cupti));
-    TRY_OUT(subscribe(collector.cupti));
+    TRY_OUT(cupti_subscribe(collector.cupti, &collector.subscriber, on_state));
     pthread_mutex_lock(&collector.lock);
     collector.running = true;
     collector.refused = 0;
@@ -413,7 +505,8 @@ enum status cupti_collector_start(int device, const struct cudaDeviceProp *gpu)
     collector.sink = (struct activity_sink){ 0 };
     cupti_calls_find(&collector.calls, collector.cupti);
     collector.gpu = *gpu;
-    collector.records = (struct cupti_records){ .calls = &collector.calls,
+    collector.records = (struct cupti_records){ .cupti = collector.cupti,
+                                                .calls = &collector.calls,
                                                 .device = (uint32_t)device,
                                                 .gpu = &collector.gpu };
     status = cupti_names_open(&collector.records.names);
@@ -439,6 +532,19 @@ enum status cupti_collector_show(struct activity_sink sink)
     collector.sink = sink;
     pthread_mutex_unlock(&collector.use);
     return status;
+}
+
+bool cupti_collector_counts(void)
+{
+    return collector.switches.counters;
+}
+
+void cupti_collector_pause(void)
+{
+    pthread_mutex_lock(&collector.use);
+    if (collector.subscriber != NULL)
+        disable_kinds(collector.cupti);
+    pthread_mutex_unlock(&collector.use);
 }
 
 void cupti_collector_stop(void)

@@ -33,5 +33,11 @@ enum status cupti_collector_flush(void);
 struct cupti_message;
 void cupti_collector_note(const struct cupti_message *message);
 
+/* Whether the GPU's counters are to be read, too. */
+bool cupti_collector_counts(void);
+
+/* Records nothing from now on; what was handed over stays as it is. */
+void cupti_collector_pause(void);
+
 /* Drops records that were not flushed. Does nothing without a start. */
 void cupti_collector_stop(void);

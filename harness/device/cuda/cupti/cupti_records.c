@@ -69,7 +69,9 @@ enum status cupti_records_note(struct cupti_records *records, const CUpti_Activi
         (struct cupti_call){ .start = call->start,
                              .correlation = call->correlationId,
                              .thread = call->threadId,
-                             .runtime = call->kind == CUPTI_ACTIVITY_KIND_RUNTIME };
+                             .runtime = call->kind == CUPTI_ACTIVITY_KIND_RUNTIME,
+                             .query = records->cupti->enable_failed_syncs == NULL &&
+                                      strstr(call_name(records, call), "Query") != NULL };
 
     return STATUS_OK;
 }
@@ -156,7 +158,7 @@ static void say_message(const struct cupti_records *records, struct activity *ac
 static enum cupti_outcome translate_kernel(struct cupti_records *records, const void *record,
                                            struct activity *activity)
 {
-    const CUpti_ActivityKernel10 *kernel = record;
+    const CUpti_ActivityKernel9 *kernel = record;
 
     activity->kind = ACTIVITY_KERNEL;
     activity->name = cupti_names_kernel(records->names, kernel->name);
@@ -257,7 +259,7 @@ static void say_copy(struct cupti_records *records, struct activity *activity, u
         activity->graph_node = (uint32_t)copy->graphNodeId;                                        \
         return timed(activity, copy->start, copy->end);                                            \
     }
-TRANSLATE_COPY(translate_copy, CUpti_ActivityMemcpy6)
+TRANSLATE_COPY(translate_copy, CUpti_ActivityMemcpy5)
 TRANSLATE_COPY(translate_peer_copy, CUpti_ActivityMemcpyPtoP4)
 #undef TRANSLATE_COPY
 
@@ -281,7 +283,32 @@ static enum cupti_outcome translate_memset(struct cupti_records *records, const 
     return timed(activity, set->start, set->end);
 }
 
+/* A launch as one piece, in place of its nodes. */
+static enum cupti_outcome translate_graph(struct cupti_records *records, const void *record,
+                                          struct activity *activity)
+{
+    const CUpti_ActivityGraphTrace2 *graph = record;
+
+    (void)records;
+    activity->kind = ACTIVITY_KERNEL;
+    activity->name = "CUDA graph";
+    activity->device = graph->deviceId;
+    activity->stream = graph->streamId;
+    activity->correlation = graph->correlationId;
+    activity->graph = graph->graphId;
+    return timed(activity, graph->start, graph->end);
+}
+
 /* --- Waits, memory, overhead --- */
+
+/* CUPTI records queries as waits too. Where it cannot leave out those that were answered "not yet",
+ * it does not tell them from the others either, and none is shown. */
+static bool is_query(const struct cupti_records *records, uint32_t correlation)
+{
+    const struct cupti_call *call = find_call(records, correlation);
+
+    return call != NULL && call->query;
+}
 
 /* A stream that waits for an event does not hold up a host thread. */
 static enum cupti_outcome translate_wait(struct cupti_records *records, const void *record,
@@ -292,15 +319,16 @@ static enum cupti_outcome translate_wait(struct cupti_records *records, const vo
         [CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE] = "Stream Synchronize",
         [CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE] = "Context Synchronize",
     };
-    const CUpti_ActivitySynchronization2 *wait = record;
+    const CUpti_ActivitySynchronization *wait = record;
 
-    if ((size_t)wait->type >= ARRAY_SIZE(names) || names[wait->type] == NULL)
+    if ((size_t)wait->type >= ARRAY_SIZE(names) || names[wait->type] == NULL ||
+        is_query(records, wait->correlationId))
         return CUPTI_OUTCOME_HIDDEN;
     activity->kind = ACTIVITY_SYNCHRONIZATION;
     activity->name = names[wait->type];
     activity->device = records->device;
     /* A wait for the whole context is of no stream. */
-    if (wait->streamId != CUPTI_SYNCHRONIZATION_INVALID_VALUE)
+    if (wait->streamId != (uint32_t)CUPTI_SYNCHRONIZATION_INVALID_VALUE)
         activity->stream = wait->streamId;
     activity->thread = thread_of(records, wait->correlationId);
     activity->correlation = wait->correlationId;
@@ -311,7 +339,7 @@ static enum cupti_outcome translate_wait(struct cupti_records *records, const vo
 static enum cupti_outcome translate_memory(struct cupti_records *records, const void *record,
                                            struct activity *activity)
 {
-    const CUpti_ActivityMemory4 *memory = record;
+    const CUpti_ActivityMemory3 *memory = record;
     bool allocated = memory->memoryOperationType == CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION;
 
     if (memory->bytes == 0 ||
@@ -344,9 +372,10 @@ static enum cupti_outcome translate_overhead(struct cupti_records *records, cons
           "Runtime Triggered Module Loading" },
         { CUPTI_ACTIVITY_OVERHEAD_LAZY_FUNCTION_LOADING, "Lazy Function Loading" },
         { CUPTI_ACTIVITY_OVERHEAD_COMMAND_BUFFER_FULL, "Command Buffer Full" },
-        { CUPTI_ACTIVITY_OVERHEAD_ACTIVITY_BUFFER_REQUEST, "Activity Buffer Request" },
+        { (CUpti_ActivityOverheadKind)(7 << 16), /* not in all headers */
+          "Activity Buffer Request" },
     };
-    const CUpti_ActivityOverhead3 *overhead = record;
+    const CUpti_ActivityOverhead2 *overhead = record;
 
     activity->kind = ACTIVITY_OVERHEAD;
     activity->name = "Overhead";
@@ -368,6 +397,7 @@ static const struct {
     { CUPTI_ACTIVITY_KIND_MEMCPY, translate_copy },
     { CUPTI_ACTIVITY_KIND_MEMCPY2, translate_peer_copy },
     { CUPTI_ACTIVITY_KIND_MEMSET, translate_memset },
+    { CUPTI_ACTIVITY_KIND_GRAPH_TRACE, translate_graph },
     { CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, translate_wait },
     { CUPTI_ACTIVITY_KIND_MEMORY2, translate_memory },
     { CUPTI_ACTIVITY_KIND_OVERHEAD, translate_overhead },
@@ -384,11 +414,17 @@ enum cupti_outcome cupti_records_translate(struct cupti_records *records,
     return CUPTI_OUTCOME_HIDDEN;
 }
 
-/* CUPTI leaves this memory to whoever takes the record. */
-void cupti_records_drop(const CUpti_Activity *record)
+/* CUPTI leaves this memory to whoever takes the record: CUpti_ActivityOverhead3 of newer headers.
+ */
+void cupti_records_drop(const struct cupti_records *records, const CUpti_Activity *record)
 {
-    if (record->kind == CUPTI_ACTIVITY_KIND_OVERHEAD)
-        free(((const CUpti_ActivityOverhead3 *)(const void *)record)->overheadData);
+    const struct {
+        CUpti_ActivityOverhead2 older;
+        void *data;
+    } *overhead = (const void *)record;
+
+    if (record->kind == CUPTI_ACTIVITY_KIND_OVERHEAD && records->cupti->overhead_data)
+        free(overhead->data);
 }
 
 void cupti_records_release(struct cupti_records *records)

@@ -30,12 +30,13 @@ struct cupti_message {
 struct cupti_call {
     uint64_t start;
     uint32_t correlation, thread;
-    bool runtime;
+    bool runtime, query;
     const struct cupti_message *message; /* NULL: it is in no call of NCCL's */
 };
 
-/* Begin with the first four members set and the others zero. */
+/* Begin with the first five members set and the others zero. */
 struct cupti_records {
+    const struct cupti *cupti; /* what its version's records have */
     const struct cupti_calls *calls;
     struct cupti_names *names;
     uint32_t device;                  /* of waits, whose records name none */
@@ -62,6 +63,6 @@ enum cupti_outcome cupti_records_translate(struct cupti_records *records,
                                            const CUpti_Activity *record, struct activity *activity);
 
 /* Frees the memory that only this record refers to; once per record. */
-void cupti_records_drop(const CUpti_Activity *record);
+void cupti_records_drop(const struct cupti_records *records, const CUpti_Activity *record);
 
 void cupti_records_release(struct cupti_records *records); /* what was noted, and the messages */

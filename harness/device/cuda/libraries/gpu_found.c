@@ -5,6 +5,7 @@
 
 #include "harness/device/cuda/libraries/errors.h"
 #include "harness/device/cuda/libraries/nvml.h"
+#include "harness/device/plugin/library.h"
 
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
@@ -12,13 +13,13 @@
 #include <stdlib.h>
 
 /* CUDA 13 dropped GPUs before Turing ("CUDA Toolkit 13.0 Release Notes": Maxwell, Pascal,
- * Volta). */
+ * Volta). A build of CUDA 12 has no kernels for them either. */
 enum { LEAST_COMPUTE_CAPABILITY = 75 };
 
 /* A driver serves every toolkit of its major version ("CUDA Compatibility": minor version
- * compatibility); for 13.x that is driver 580 or newer. */
-enum { LEAST_DRIVER = CUDART_VERSION / 1000 * 1000 };
-#define DRIVER_RELEASE "580"
+ * compatibility). */
+enum { CUDA_MAJOR = CHOKEPOINT_CUDA_MAJOR, LEAST_DRIVER = CUDA_MAJOR * 1000 };
+#define DRIVER_RELEASE LIBRARY_TEXT(CHOKEPOINT_CUDA_DRIVER)
 
 void gpu_look(struct gpu_found *found, int index)
 {
@@ -65,11 +66,13 @@ static enum status driver_verdict(const struct gpu_found *found)
     if (found->driver_version < LEAST_DRIVER && found->count_error == cudaSuccess)
         FAIL(STATUS_NO_LIBRARY,
              "cuda: the NVIDIA driver%s%s is too old: it supports CUDA %d.%d, and this was built "
-             "with "
-             "%d.%d; install driver " DRIVER_RELEASE " or newer",
+             "with %d.%d; install driver " DRIVER_RELEASE " or newer%s",
              found->driver_release[0] != '\0' ? " " : "", found->driver_release,
-             found->driver_version / 1000, found->driver_version % 1000 / 10, CUDART_VERSION / 1000,
-             CUDART_VERSION % 1000 / 10);
+             found->driver_version / 1000, found->driver_version % 1000 / 10, CUDA_MAJOR,
+             CUDART_VERSION % 1000 / 10,
+             CUDA_MAJOR == 13 && found->driver_version >= 12000
+                 ? ", or build with a toolkit of CUDA 12 (12.4 or newer)"
+                 : "");
 
     return STATUS_OK;
 }
@@ -93,9 +96,10 @@ enum status gpu_verdict(const struct gpu_found *found, int index)
              hidden ? "\"" : "");
     if (found->compute_capability < LEAST_COMPUTE_CAPABILITY)
         FAIL(STATUS_UNSUPPORTED,
-             "cuda:%d: %s has compute capability %d.%d; CUDA %d wants %d.%d (Turing) or newer",
+             "cuda:%d: %s has compute capability %d.%d; this build for CUDA %d wants %d.%d "
+             "(Turing) or newer",
              index, found->name, found->compute_capability / 10, found->compute_capability % 10,
-             CUDART_VERSION / 1000, LEAST_COMPUTE_CAPABILITY / 10, LEAST_COMPUTE_CAPABILITY % 10);
+             CUDA_MAJOR, LEAST_COMPUTE_CAPABILITY / 10, LEAST_COMPUTE_CAPABILITY % 10);
     if (found->prohibited)
         FAIL(STATUS_NO_DEVICE,
              "cuda:%d: %s is in compute mode \"prohibited\"; nvidia-smi -c 0 opens it", index,
