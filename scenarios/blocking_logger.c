@@ -10,6 +10,7 @@
 const struct scenario scenario_blocking_logger = {
     .name = "blocking_logger",
     .title = "Writing the log while the step waits",
+    .also = "synchronous logging, print, tensorboard, logging_steps, log_every_n_steps",
     .group = GROUP_LOGGING,
     .symptom = "the device is idle after every step, for as long as the disk takes for a line",
     .cause = "the loop writes a line of the log and forces it to disk (flush and fsync)",
@@ -31,7 +32,7 @@ const struct scenario scenario_blocking_logger = {
                  "    os.fsync(log.fileno())\n"
                  "\n"
                  "log = open(\"log.txt\", \"w\")\n"
-                 "writer = ThreadPoolExecutor(1)\n"
+                 "writer = ThreadPoolExecutor(1)  # its queue has no bound\n"
                  "for step, (inputs, labels) in enumerate(loader):\n"
                  "    loss = train_step(inputs, labels)\n"
                  "    writer.submit(write, f\"{step} {loss.item()}\\n\")\n",

@@ -9,6 +9,7 @@
 const struct scenario scenario_cache_flush = {
     .name = "cache_flush",
     .title = "Emptying the allocator's cache in every step",
+    .also = "empty_cache, torch.cuda.empty_cache",
     .group = GROUP_MEMORY,
     .symptom = "every step ends in releases of device memory and begins with allocations of as "
                "much",

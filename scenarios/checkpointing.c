@@ -9,13 +9,15 @@
 const struct scenario scenario_checkpointing = {
     .name = "checkpointing",
     .title = "Keeping all activations for backward",
+    .also = "gradient checkpointing, activation checkpointing, activation recomputation, "
+            "rematerialisation, torch.utils.checkpoint, use_reentrant",
     .group = GROUP_MEMORY,
     .symptom = "memory rises during forward, almost to the budget, and falls during backward",
     .cause = "the activations of every block are kept until its backward",
     .fix = "recompute each block in backward (torch.utils.checkpoint), or use a smaller batch",
     .look = "the memory curve: a high peak between forward and backward, then a low one",
-    .cost = "forward is computed twice: a step takes up to a third longer; gains nothing where "
-            "memory is free",
+    .cost = "forward is launched and computed twice: a step takes up to a third longer; gains "
+            "nothing where memory is free",
     .pytorch = {
         .before = "def forward(x):\n"
                   "    for block in blocks:\n"

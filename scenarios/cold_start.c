@@ -8,6 +8,8 @@
 const struct scenario scenario_cold_start = {
     .name = "cold_start",
     .title = "Timing the first steps with the others",
+    .also = "warm-up, warm-up iterations, first iteration, cudnn.benchmark, autotuning, "
+            "lazy loading",
     .group = GROUP_MEASURING,
     .symptom = "a short run reports longer steps than a long one, and each repetition another time",
     .cause = "the timer runs from the first step on, in which everything is done for the first "

@@ -10,6 +10,7 @@
 const struct scenario scenario_data_dependent_shape = {
     .name = "data_dependent_shape",
     .title = "Launching work whose size the host must ask for",
+    .also = "nonzero, boolean indexing, boolean mask, masked_select, data-dependent shapes",
     .group = GROUP_SYNCS,
     .symptom = "the host waits in the middle of every step, and what it does next is late",
     .cause = "a boolean mask as index (x[mask], nonzero) makes the host read how many elements "

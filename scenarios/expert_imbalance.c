@@ -20,6 +20,8 @@
 const struct scenario scenario_expert_imbalance = {
     .name = "expert_imbalance",
     .title = "A router that sends most tokens to one rank",
+    .also = "mixture of experts, MoE, expert parallelism, load-balancing loss, "
+            "capacity factor",
     .group = GROUP_RANKS,
     .symptom = "all ranks but one are in all-to-all kernels for much of a step",
     .cause = "the router prefers an expert, and the rank that has it computes most of all tokens",

@@ -9,6 +9,8 @@
 const struct scenario scenario_exposed_allreduce = {
     .name = "exposed_allreduce",
     .title = "Adding up gradients after backward",
+    .also = "ddp, DistributedDataParallel, data parallel, data parallelism, all-reduce, "
+            "gradient synchronisation, communication overlap, find_unused_parameters",
     .group = GROUP_RANKS,
     .symptom = "between backward and optimizer all devices communicate and compute nothing",
     .cause = "the gradients of all layers are added up only when backward has ended",

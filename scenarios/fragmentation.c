@@ -11,11 +11,14 @@
 const struct scenario scenario_fragmentation = {
     .name = "fragmentation",
     .title = "A cache of memory in pieces that do not fit",
+    .also = "memory fragmentation, PYTORCH_ALLOC_CONF, PYTORCH_CUDA_ALLOC_CONF, "
+            "expandable_segments, max_split_size_mb, reserved memory",
     .group = GROUP_MEMORY,
     .symptom = "much more device memory is reserved than is ever allocated, and large batches fail",
     .cause = "sizes vary from step to step, and blocks freed by one step are too small for the "
              "next",
-    .fix = "round sizes and limit splitting (PYTORCH_CUDA_ALLOC_CONF), or pad lengths to few sizes",
+    .fix = "round sizes and limit splitting (PYTORCH_CUDA_ALLOC_CONF, since PyTorch 2.9 also "
+           "PYTORCH_ALLOC_CONF), or pad lengths to few sizes",
     .look = "total reserved against total allocated in the memory curve",
     .cost = "what is rounded up is lost within blocks, and padding is computed on; gains nothing "
             "where every step asks for the same sizes",

@@ -4,7 +4,8 @@
  * another graph. A program that keeps one captures again at every change: it waits for the device,
  * queues each kernel of the step as if there were no graph, and has the result instantiated.
  * Padding to a multiple of 4 leaves three lengths here; with a graph kept for each of them, nothing
- * is captured after the first steps. Without rounding there would be as many graphs as lengths.
+ * is captured after the first steps. Without rounding there would be as many graphs as lengths, and
+ * torch.compile gives up at 8 versions of a function (torch/_dynamo/config.py, recompile_limit).
  *
  * Lengths from 3 to 12 tokens are equally likely, so 2 of 10 samples are padded to 4 tokens, 4 to
  * 8, and 4 to
@@ -15,6 +16,7 @@
 const struct scenario scenario_graph_recapture = {
     .name = "graph_recapture",
     .title = "Capturing a graph anew whenever the shape changes",
+    .also = "dynamic shapes, CUDA graph re-recording, torch.compile dynamic, graph per shape",
     .group = GROUP_LAUNCHES,
     .symptom = "steps of varying length are slow although they are launched as graphs",
     .cause = "one graph is kept, and it is captured and instantiated again at each change of shape",
@@ -23,7 +25,8 @@ const struct scenario scenario_graph_recapture = {
     .look = "cudaStreamBeginCapture and cudaGraphInstantiate within steps, and an idle device "
             "below",
     .cost = "each graph keeps its own arguments and work memory, and samples are padded to the "
-            "next of the few lengths; gains nothing where shapes do not change",
+            "next of the few lengths; torch.compile stops at 8 shapes (recompile_limit) and runs "
+            "others without graphs; gains nothing where shapes do not change",
     .pytorch = {
         .before = "train_step(*next(iter(loader)))  # warms up\n"
                   "shape = None  # of the only graph\n"

@@ -9,6 +9,7 @@
 const struct scenario scenario_host_clipping = {
     .name = "host_clipping",
     .title = "Deciding on the host whether to clip the gradients",
+    .also = "gradient clipping, clip_grad_norm_, error_if_nonfinite",
     .group = GROUP_SYNCS,
     .symptom = "the device is idle for a moment before every update",
     .cause = "the host reads the gradients' norm (if norm > max_norm), which drains the queue",

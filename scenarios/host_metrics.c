@@ -8,6 +8,7 @@
 const struct scenario scenario_host_metrics = {
     .name = "host_metrics",
     .title = "Computing the accuracy on the host, in every step",
+    .also = "accuracy, metrics, torchmetrics",
     .group = GROUP_SYNCS,
     .symptom = "the device is idle for a moment after every step",
     .cause = "the accuracy is computed on the host (sklearn, NumPy), from logits copied in every "

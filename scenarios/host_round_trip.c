@@ -10,6 +10,7 @@
 const struct scenario scenario_host_round_trip = {
     .name = "host_round_trip",
     .title = "Computing one operation of the step on the host",
+    .also = "CPU fallback, tensor.cpu(), device-to-host copy, numpy round trip",
     .group = GROUP_COPIES,
     .symptom = "the device idles in the middle of each forward, between a copy to the host and "
                "one back",

@@ -9,6 +9,7 @@
 const struct scenario scenario_launch_blocking = {
     .name = "launch_blocking",
     .title = "Waiting for every kernel before the next is launched",
+    .also = "CUDA_LAUNCH_BLOCKING, synchronous launches",
     .group = GROUP_SYNCS,
     .symptom = "the device is idle between all kernels, long ones too",
     .cause = "a debugging flag that was left on (CUDA_LAUNCH_BLOCKING=1): each launch waits for "

@@ -8,6 +8,9 @@
 const struct scenario scenario_launch_overhead = {
     .name = "launch_overhead",
     .title = "Launching one small kernel after the other",
+    .also = "kernel launch overhead, launch-bound, overhead-bound, CPU-bound, host-bound, "
+            "CUDA graphs, torch.cuda.graph, torch.compile, "
+            "torch.compile mode=reduce-overhead, reduce-overhead",
     .group = GROUP_LAUNCHES,
     .symptom = "the device is idle between kernels that are each shorter than their launch",
     .cause = "a separate call launches every kernel, and the calls take longer than the work",
@@ -15,7 +18,8 @@ const struct scenario scenario_launch_overhead = {
            "mode=\"reduce-overhead\"), or fuse kernels",
     .look = "a dense row of cudaLaunchKernel above kernels with gaps between them",
     .cost = "shapes must not change and no value may be read on the host in between; gains "
-            "nothing where kernels are longer than their launches",
+            "nothing where kernels are longer than their launches; torch.compile fuses kernels, "
+            "too",
     .pytorch = {
         .before = "for inputs, labels in loader:\n"
                   "    loss = loss_fn(model(inputs), labels)\n"

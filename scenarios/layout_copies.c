@@ -14,11 +14,13 @@
 const struct scenario scenario_layout_copies = {
     .name = "layout_copies",
     .title = "Copying attention's heads into an order of their own",
+    .also = "contiguous(), transpose, permute, memory layout",
     .group = GROUP_KERNELS,
     .symptom = "kernels that only copy run before and after attention",
     .cause = "q, k, v and the heads' results are transposed in memory, .contiguous()",
     .fix = "hand views with strides to fused attention, which reads heads where they are",
-    .look = "split_heads and merge_heads beside attention, forward and backward",
+    .look = "split_heads and merge_heads beside attention, forward and backward (in PyTorch "
+            "aten::contiguous and aten::clone)",
     .cost = "operators that insist on contiguous tensors copy anyway; .view() of a transposed "
             "result fails, .reshape() copies",
     .pytorch = {
@@ -48,6 +50,5 @@ const struct scenario scenario_layout_copies = {
         { METRIC_OP_BYTES_PER_STEP, SHRINKS, .at_least = 1.03, .exact = true },
         { METRIC_ACTIVATION_PEAK, SHRINKS, .at_least = 1.03, .exact = true },
     },
-    .accept = { { "unfused_ops", WHERE_CUDA } },
     .tolerated_after = { { "launch_bound", WHERE_CUDA } }, /* of 16 samples' kernels */
 };

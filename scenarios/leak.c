@@ -10,9 +10,12 @@
 const struct scenario scenario_leak = {
     .name = "leak",
     .title = "Keeping each step's loss with its graph",
+    .also = "memory leak, retain_graph, detach, kept losses",
     .group = GROUP_MEMORY,
     .symptom = "memory grows by the same amount in every step, and a long epoch runs out of it",
-    .cause = "a list of losses refers to their graphs, which keep the activations of their steps",
+    .cause = "a list of losses refers to their graphs; after backward() these keep only their "
+             "nodes, but with retain_graph=True, or without a backward (validation), the "
+             "activations too",
     .fix = "keep the number: loss.detach(), or loss.item() every few steps",
     .look = "the memory curve: each step ends higher than it began, by its activations",
     .cost = "item() waits for the device, so read the number every few steps; detach() waits for "
@@ -29,7 +32,7 @@ const struct scenario scenario_leak = {
                  "for inputs, labels in loader:\n"
                  "    optimizer.zero_grad()\n"
                  "    loss = loss_fn(model(inputs), labels)\n"
-                 "    loss.backward()\n"
+                 "    loss.backward(retain_graph=True)\n"
                  "    optimizer.step()\n"
                  "    losses.append(loss.detach())\n",
     },

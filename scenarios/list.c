@@ -11,21 +11,24 @@
     X(item_sync)
 #define OTHERS(X)                                                                                  \
     X(slow_collate)                                                                                \
-    X(too_many_workers)                                                                            \
+    X(oversubscribed_workers)                                                                      \
     X(loader_prefetch)                                                                             \
     X(worker_respawn)                                                                              \
     X(padding)                                                                                     \
     X(pageable_copies)                                                                             \
     X(blocking_copies)                                                                             \
+    X(pinned_in_loop)                                                                              \
     X(many_small_copies)                                                                           \
     X(fp32_copies)                                                                                 \
     X(host_round_trip)                                                                             \
     X(graph_recapture)                                                                             \
+    X(garbage_collection)                                                                          \
     X(launch_blocking)                                                                             \
     X(host_clipping)                                                                               \
     X(host_metrics)                                                                                \
     X(data_dependent_shape)                                                                        \
     X(loss_scaling)                                                                                \
+    X(double_precision)                                                                            \
     X(strict_fp32)                                                                                 \
     X(naive_attention)                                                                             \
     X(layout_copies)                                                                               \
@@ -48,6 +51,7 @@
     X(expert_imbalance)                                                                            \
     X(pipeline_bubble)                                                                             \
     X(small_buckets)                                                                               \
+    X(sync_every_micro_batch)                                                                      \
     X(straggler)                                                                                   \
     X(bucket_copies)                                                                               \
     X(cold_start)                                                                                  \

@@ -4,7 +4,8 @@
  * the others takes as long as a whole row of batches, and the loop gets its batches in order. With
  * few batches ahead the loop waits for that one, while the workers that are done may not go on.
  * With more of them ahead the large one is begun earlier, and the batches before it cover the time
- * that it takes.
+ * that it takes. PyTorch's loader has 2 per worker, and may give out batches as they come
+ * (documentation of torch.utils.data: prefetch_factor, in_order).
  *
  * Both variants read the loss on every step: a loop that never waits for the device would have
  * queued enough work to hide a late batch. */
@@ -13,13 +14,15 @@
 const struct scenario scenario_loader_prefetch = {
     .name = "loader_prefetch",
     .title = "Too few batches ahead for samples of uneven size",
+    .also = "prefetch_factor, prefetching, prefetch queue",
     .group = GROUP_DATA,
     .symptom = "now and then a step takes several times as long as the others",
     .cause = "a batch with a large file takes longer than the batches that are ready last",
-    .fix = "prefetch more batches (DataLoader(prefetch_factor=...)), or make the files more alike",
+    .fix = "prefetch more batches (DataLoader(prefetch_factor=...)), take them as they come "
+           "(in_order=False), or make the files more alike",
     .look = "short data phases, and a long one every few steps, while the device is idle",
-    .cost = "host memory for the batches ahead; gains nothing where the workers are too slow on "
-            "average",
+    .cost = "host memory for the batches ahead; with in_order=False another order of batches in "
+            "each run; gains nothing where the workers are too slow on average",
     .pytorch = {
         .before = "loader = DataLoader(dataset, batch_size=8,\n"
                   "                    num_workers=2,\n"

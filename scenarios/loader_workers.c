@@ -10,6 +10,8 @@
 const struct scenario scenario_loader_workers = {
     .name = "loader_workers",
     .title = "Loading the data in the training loop",
+    .also = "num_workers, DataLoader workers, data loading bottleneck, input pipeline, "
+            "input-bound",
     .group = GROUP_DATA,
     .symptom = "the device is idle while the next batch is read and decoded",
     .cause = "no loader worker: the thread that queues the device's work decodes the images too",
@@ -21,10 +23,9 @@ const struct scenario scenario_loader_workers = {
         .before = "loader = DataLoader(dataset, batch_size=8)\n"
                   "for inputs, labels in loader:\n"
                   "    train_step(inputs, labels)\n",
-        .after = "loader = DataLoader(dataset, batch_size=8,\n"
-                 "                    num_workers=os.cpu_count(),\n"
-                 "                    persistent_workers=True,\n"
-                 "                    pin_memory=True)\n"
+        .after = "cores = len(os.sched_getaffinity(0))\n"
+                 "loader = DataLoader(dataset, batch_size=8,\n"
+                 "                    num_workers=cores)\n"
                  "for inputs, labels in loader:\n"
                  "    train_step(inputs, labels)\n",
     },

@@ -9,6 +9,7 @@
 const struct scenario scenario_many_small_copies = {
     .name = "many_small_copies",
     .title = "Copying a batch tensor by tensor",
+    .also = "small transfers, batched transfers",
     .group = GROUP_COPIES,
     .symptom = "before each step the device idles while the host makes dozens of tiny copies",
     .cause = "each tensor of each sample is copied to the device by a call of its own",

@@ -10,6 +10,8 @@
 const struct scenario scenario_memory_for_batch = {
     .name = "memory_for_batch",
     .title = "Running as small a batch as fits beside all activations",
+    .also = "out of memory, OOM, CUDA out of memory, maximum batch size, "
+            "auto_find_batch_size",
     .group = GROUP_MEMORY,
     .symptom = "memory is full, and kernels are too short to keep the device busy",
     .cause = "the activations of every block are kept, so only a small micro-batch fits",

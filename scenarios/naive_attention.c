@@ -16,11 +16,14 @@
 const struct scenario scenario_naive_attention = {
     .name = "naive_attention",
     .title = "Keeping attention's scores in memory",
+    .also = "flash attention, SDPA, scaled_dot_product_attention, "
+            "fused attention, memory-efficient attention",
     .group = GROUP_KERNELS,
     .symptom = "memory and time grow with the square of the sequence length",
     .cause = "scores and probabilities are written to memory and kept for backward",
     .fix = "use fused attention (scaled_dot_product_attention, FlashAttention)",
-    .look = "three products and a softmax per block before, one operator after; the memory curve",
+    .look = "two products with a softmax between them in each block before, one operator after; "
+            "the memory curve",
     .cost = "the probabilities cannot be looked at; gains little for sequences of a few hundred "
             "tokens, and on a CPU, whose cache holds their scores, it is up to a fifth slower",
     .pytorch = {

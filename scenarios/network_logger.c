@@ -10,6 +10,7 @@
 const struct scenario scenario_network_logger = {
     .name = "network_logger",
     .title = "Waiting in the step for the answer of a service",
+    .also = "wandb, MLflow, experiment tracking, logging overhead",
     .group = GROUP_LOGGING,
     .symptom = "the device is idle after every step, for as long as a service takes to answer",
     .cause = "a callback posts metrics to a tracker over the network, and waits for the answer",
@@ -23,7 +24,7 @@ const struct scenario scenario_network_logger = {
         .before = "for inputs, labels in loader:\n"
                   "    loss = train_step(inputs, labels)\n"
                   "    tracker.log({\"loss\": loss.item()})\n",
-        .after = "poster = ThreadPoolExecutor(1)\n"
+        .after = "poster = ThreadPoolExecutor(1)  # its queue has no bound\n"
                  "for inputs, labels in loader:\n"
                  "    loss = train_step(inputs, labels)\n"
                  "    poster.submit(tracker.log, {\"loss\": loss.item()})\n",

@@ -10,6 +10,8 @@
 const struct scenario scenario_one_sample = {
     .name = "one_sample",
     .title = "Comparing one run with one run",
+    .also = "benchmark noise, statistical significance, confidence interval, "
+            "run-to-run variance",
     .group = GROUP_MEASURING,
     .symptom = "a change that gained 3% gains nothing, or costs 4%, when it is measured again",
     .cause = "one number per side: it has the noise of its moment in it, and nothing says how "
@@ -21,7 +23,7 @@ const struct scenario scenario_one_sample = {
             "real",
     .pytorch = {
         .before = "seconds = []\n"
-                  "for side in (\"old\", \"new\"):\n"
+                  "for side in (\"old\", \"new\"):  # one train_step here\n"
                   "    start = time.perf_counter()\n"
                   "    train_step(*next(iter(loader))).item()\n"
                   "    seconds.append(time.perf_counter() - start)\n"

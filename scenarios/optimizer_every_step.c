@@ -13,6 +13,7 @@
 const struct scenario scenario_optimizer_every_step = {
     .name = "optimizer_every_step",
     .title = "Updating the weights after every micro-batch",
+    .also = "gradient accumulation, gradient_accumulation_steps, accumulate_grad_batches",
     .group = GROUP_KERNELS,
     .symptom = "the optimizer takes a third of the step or more",
     .cause = "the weights are updated after each sample, at a cost that does not depend on samples",
@@ -43,9 +44,7 @@ const struct scenario scenario_optimizer_every_step = {
         { METRIC_OPTIMIZER_TIME, SHRINKS, .at_least = 4 },
         { METRIC_SAMPLES_PER_SECOND, GROWS, .at_least = 1.2, .where = WHERE_CPU_DEVICE },
     },
-    /* On a GPU an update costs little, and a micro-batch of one sample much: larger ones mend
-     * both. */
-    .accept = { { "optimizer_overhead", ANYWHERE }, { "small_kernels", WHERE_CUDA } },
+    .accept = { { "optimizer_overhead", ANYWHERE } },
     /* Micro-batches of one sample are small in both variants. */
     .tolerated_after = { { "small_kernels", ANYWHERE }, { "launch_bound", ANYWHERE } },
 };

@@ -17,6 +17,8 @@
 const struct scenario scenario_padding = {
     .name = "padding",
     .title = "Padding short sequences to the longest of their batch",
+    .also = "dynamic padding, group_by_length, length bucketing, sequence bucketing, "
+            "sequence packing, token budget",
     .group = GROUP_DATA,
     .symptom = "the device is busy, yet real tokens per second are far below what it computes",
     .cause = "batches in random order: one long sample pads all others to its length",

@@ -9,9 +9,12 @@
 const struct scenario scenario_precision = {
     .name = "precision",
     .title = "Computing in fp32 where bf16 would do",
+    .also = "mixed precision, automatic mixed precision, AMP, autocast, torch.autocast, bf16, "
+            "bfloat16, fp16, half precision, tensor cores",
     .group = GROUP_DTYPES,
     .symptom = "matrix products fill the step, and the matrix units are not used",
-    .cause = "weights and activations are fp32, so the products do not run on the matrix units",
+    .cause = "weights and activations are fp32, which the matrix units do not multiply unless tf32 "
+             "is allowed",
     .fix = "compute in bf16 and keep fp32 weights for the update (torch.autocast)",
     .look = "the names of the matrix kernels: fp32 (sgemm) before, bf16 after",
     .cost = "8 bits of precision, though fp32's range; gains little where products do not fill "

@@ -9,6 +9,7 @@
 const struct scenario scenario_profiler_overhead = {
     .name = "profiler_overhead",
     .title = "Taking times from a run that a profiler records",
+    .also = "torch.profiler, with_stack, record_shapes, profile_memory, observer effect",
     .group = GROUP_MEASURING,
     .symptom = "steps take longer in the trace than without it, and the device waits for launches "
                "more",

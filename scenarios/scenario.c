@@ -4,12 +4,9 @@
 
 #include "harness/base/figures/statistics.h"
 #include "harness/engine/settings/knobs.h"
-#include "scenarios/gpu_kernels/kernel_lessons.h"
 
 #include <stdio.h>
 #include <string.h>
-
-enum { SCENARIOS_MAX = 64, LESSONS_MAX = 32 };
 
 const struct scenario *scenario_find(const char *name)
 {
@@ -40,24 +37,6 @@ const struct scenario *scenario_showing(const char *finding)
             shows = scenarios[i];
     }
     return shows;
-}
-
-void scenario_advice(char text[NEAREST_ADVICE], const char *name)
-{
-    const char *names[SCENARIOS_MAX + LESSONS_MAX + GROUP_COUNT];
-    int count = 0;
-
-    while (count < SCENARIOS_MAX && scenarios[count] != NULL) {
-        names[count] = scenarios[count]->name;
-        count++;
-    }
-    for (int i = 0; i < LESSONS_MAX && kernel_lessons[i] != NULL; i++)
-        names[count++] = kernel_lessons[i]->name;
-    for (int group = GROUP_FIRST; group < GROUP_COUNT; group++)
-        names[count++] = scenario_groups[group].name;
-    nearest_advice(text, name, names, count);
-    if (text[0] == '\0')
-        snprintf(text, NEAREST_ADVICE, "; chokepoint list shows them");
 }
 
 const struct group_row scenario_groups[] = { [GROUP_NONE] = { "none", "" },

@@ -4,7 +4,6 @@
  * The file of a scenario holds its lesson and one const row; list.c registers it. */
 #pragma once
 
-#include "harness/base/words/nearest.h"
 #include "harness/device/device.h"
 #include "harness/engine/settings/knobs.h"
 #include "harness/engine/step/metric.h"
@@ -184,6 +183,7 @@ enum { SCENARIO_EXPECTATIONS = 6, SCENARIO_FINDINGS = 4 };
 struct scenario {
     const char *name; /* also the file's stem */
     const char *title;
+    const char *also; /* the field's words and PyTorch's arguments: names_have() */
     enum group group;
     const char *symptom, *cause, *fix, *look; /* the lesson, one sentence each */
     const char *cost;                         /* of the fix, and when it does not help */
@@ -214,10 +214,6 @@ bool scenario_shows(const struct scenario *scenario, const char *finding);
 /* The first scenario whose first accepted finding it is, else the first that shows it; NULL: none
  * does. */
 const struct scenario *scenario_showing(const char *finding);
-
-/* Follows "there is no scenario NAME": one that is near, or a pair of kernels or a group
- * (nearest_advice()), else where they are listed. */
-void scenario_advice(char text[NEAREST_ADVICE], const char *name);
 
 const char *variant_name(enum variant variant); /* "before", "after" */
 /* Sets the knobs "a,b" to the values "1,2": a to 1, and b to 2. */

@@ -9,6 +9,7 @@
 const struct scenario scenario_serial_streams = {
     .name = "serial_streams",
     .title = "Queueing independent work on one stream",
+    .also = "CUDA streams, torch.cuda.Stream, multi-stream, concurrent kernels",
     .group = GROUP_KERNELS,
     .symptom = "the device is busy all the time, and most of it is idle: kernels fill a part of "
                "its SMs",

@@ -4,7 +4,8 @@
  * computes. If each rank keeps a part of every block's, with the optimizer's state of that part,
  * all gather a block's parameters before its forward, free them after it, and do so again around
  * its backward. Every rank then has room for a larger model, and pays with messages: all parameters
- * come twice per step, where only their gradients did.
+ * come twice per step, where only their gradients did, so that 1.5 times the bytes are sent
+ * (Rajbhandari et al.: "ZeRO", 2020, section 7).
  *
  * The next block's parameters travel while this one computes, as in late_gathers after its fix.
  * Checkpointing and many samples keep activations and communication a small part of the step. */
@@ -13,14 +14,15 @@
 const struct scenario scenario_sharded_parameters = {
     .name = "sharded_parameters",
     .title = "Keeping all parameters on every rank",
+    .also = "fsdp, FullyShardedDataParallel, fully_shard, FSDP2, ZeRO-3",
     .group = GROUP_RANKS,
     .symptom = "parameters and the optimizer's state take as much of every device on many ranks as "
                "on one",
     .cause = "each rank keeps the parameters of all blocks, though it computes one block at a time",
     .fix = "shard them, and gather each block's before use (fully_shard on every block)",
     .look = "the memory curve between two steps, which is the same for any number of ranks",
-    .cost = "an all-gather before each block's forward and backward; gains nothing where memory is "
-            "free",
+    .cost = "an all-gather before each block's forward and backward, 1.5 times the bytes of DDP in "
+            "all; gains nothing where memory is free",
     .pytorch = {
         .before = "ddp = torch.nn.parallel.DistributedDataParallel(model)\n"
                   "optimizer = torch.optim.AdamW(ddp.parameters())\n"

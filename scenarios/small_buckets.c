@@ -9,11 +9,12 @@
 const struct scenario scenario_small_buckets = {
     .name = "small_buckets",
     .title = "Sending each tensor's gradients alone",
+    .also = "bucket_cap_mb, gradient bucketing, gradient buckets",
     .group = GROUP_RANKS,
     .symptom = "all devices communicate for long, though the gradients are few megabytes",
     .cause = "each tensor's gradients are a message of their own, and each message has a fixed "
              "time",
-    .fix = "send them in buckets of many tensors: 25 MB, or more on many ranks",
+    .fix = "send them in buckets of many tensors: 25 MiB, PyTorch's default, or more on many ranks",
     .look = "a row of short all-reduce kernels, as many as the model has tensors",
     .cost = "a bucket is sent only when its last gradient is there, so very large ones overlap "
             "less with backward; gains little where each tensor is large",

@@ -9,11 +9,13 @@
 const struct scenario scenario_strict_fp32 = {
     .name = "strict_fp32",
     .title = "Multiplying in strict fp32 where tf32 would do",
+    .also = "tf32, allow_tf32, set_float32_matmul_precision, float32_matmul_precision, "
+            "matmul precision",
     .group = GROUP_DTYPES,
     .symptom = "matrix products fill the step, and the matrix units are not used",
-    .cause = "products are computed in strict fp32, which the matrix units cannot do",
+    .cause = "products are computed in strict fp32, a type that the matrix units do not multiply",
     .fix = "allow tf32 (torch.set_float32_matmul_precision(\"high\")), or train in bf16",
-    .look = "the names of the matrix kernels: sgemm before, tf32 (s1688) after",
+    .look = "the names of the matrix kernels: sgemm before, tf32 or s1688 after",
     .cost = "factors are rounded to 10 bits of mantissa; gains nothing where products are a small "
             "part",
     .pytorch = {

@@ -13,19 +13,21 @@
 const struct scenario scenario_unfused_elementwise = {
     .name = "unfused_elementwise",
     .title = "Running each element-wise operation as a kernel of its own",
+    .also = "kernel fusion, operator fusion, pointwise operations, memory-bound, "
+            "bandwidth-bound, TorchInductor",
     .group = GROUP_KERNELS,
     .symptom = "kernels that hardly compute take a good part of the step",
     .cause = "bias, GELU, residual and norm each read and write whole tensors",
     .fix = "fuse them with each other (torch.compile, fused modules, the epilogues of cuBLASLt)",
-    .look = "bias_add, gelu and residual_add between the matrix products",
-    .cost = "torch.compile takes minutes at first, and again for new shapes; gains little where "
-            "products fill the step",
+    .look = "bias_add, gelu and residual_add between the matrix products (in PyTorch kernels named "
+            "elementwise_kernel)",
+    .cost = "torch.compile takes seconds to minutes at first, and again for new shapes; gains "
+            "little where products fill the step",
     .pytorch = {
         .before = "def mlp(x):\n"
                   "    bias = torch.ones(x.shape[-1], device=x.device)\n"
                   "    return x + F.gelu(x + bias)\n",
-        .after = "# device \"cuda\": leave out the backend\n"
-                 "@torch.compile(backend=\"eager\")\n"
+        .after = "@torch.compile\n"
                  "def mlp(x):\n"
                  "    bias = torch.ones(x.shape[-1], device=x.device)\n"
                  "    return x + F.gelu(x + bias)\n",

@@ -4,18 +4,25 @@
  * it launches six kernels, and one for the gradients' norm, for each of the 31 tensors of this
  * model. Most of them are tiny (biases, norms), and every kernel reads and writes its values again.
  * One kernel over a table of all tensors does the same with one launch, and moves every value
- * once. */
+ * once. PyTorch's takes another launch where the table is full (ATen, MultiTensorApply.cuh).
+ *
+ * PyTorch's own default on a GPU lies between: foreach=True has a kernel for each operation, over
+ * all tensors, and keeps intermediates as large as the parameters (docs.pytorch.org, torch.optim).
+ * So foreach=False is what loops of one's own do, and optimizers that have no other form. */
 #include "scenarios/scenario.h"
 
 const struct scenario scenario_unfused_optimizer = {
     .name = "unfused_optimizer",
     .title = "Updating each tensor with kernels of its own",
+    .also = "fused, foreach, fused optimizer, FusedAdam, multi-tensor apply",
     .group = GROUP_KERNELS,
     .symptom = "the optimizer takes a quarter of the step, in hundreds of short kernels",
     .cause = "AdamW runs as six kernels per tensor, and most tensors are tiny",
-    .fix = "update all tensors in one kernel (AdamW(fused=True), or foreach=True)",
+    .fix = "update all tensors in one kernel, or a few if they are many (AdamW(fused=True)); "
+           "foreach=True, PyTorch's default on a GPU, takes one for each operation",
     .look = "a long row of short kernels after backward, the same six for each tensor",
-    .cost = "none; gains little where forward and backward take far longer than the update",
+    .cost = "none with fused=True; foreach=True holds as much memory more as the parameters take; "
+            "gains little where forward and backward take far longer than the update",
     .pytorch = {
         .before = "optimizer = torch.optim.AdamW(model.parameters(),\n"
                   "                              foreach=False)\n"

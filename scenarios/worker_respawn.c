@@ -3,7 +3,7 @@
  * Workers that end with the epoch leave nothing ready for the next one: new ones have to start,
  * open their decoders, and load their first batches, and the loop waits for the first of them. All
  * of them load at once, so the first batch takes as long as a whole round of them. Where a
- * framework's workers are processes, each has to import the program and open the data set as well.
+ * framework's workers are processes that are not forked, each has to import the program as well.
  * Persistent workers load the next epoch's first batches while the last ones of this epoch are
  * trained on. PyTorch's are kept too, but begin with those batches only when the loop asks for the
  * next epoch, which still costs a first round.
@@ -15,6 +15,7 @@
 const struct scenario scenario_worker_respawn = {
     .name = "worker_respawn",
     .title = "Starting the loader's workers anew in every epoch",
+    .also = "persistent_workers, worker start-up",
     .group = GROUP_DATA,
     .symptom = "the device is idle at the beginning of every epoch",
     .cause = "the workers end with the epoch, and new ones begin with an empty queue",

@@ -11,6 +11,7 @@ enum { BLOCKS = SIZE / TILE, WARPS = BLOCKS * BLOCKS * TILE * TILE / LANES };
 const struct kernel_lesson kernel_lesson_bank_conflicts = {
     .name = "bank_conflicts",
     .title = "A column of a tile, all in one bank",
+    .also = "bank conflict, shared memory bank conflicts, swizzling",
     .symptom = "shared memory is busy, and little comes of it",
     .cause = "a row of the tile has as many words as there are banks, so that a whole column is "
              "in one bank",

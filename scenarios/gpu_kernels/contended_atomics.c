@@ -9,6 +9,7 @@ enum { LANES = 32, THREADS = 256, BLOCKS = 64, WARPS = THREADS / LANES };
 const struct kernel_lesson kernel_lesson_contended_atomics = {
     .name = "contended_atomics",
     .title = "Every thread adds to one address",
+    .also = "atomics, atomicAdd, atomic contention",
     .symptom = "the kernel takes longer the more threads it has, and L2 has one busy slice",
     .cause = "atomic operations on one address are done one after the other, and each thread has "
              "one",

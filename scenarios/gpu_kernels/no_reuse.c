@@ -18,12 +18,14 @@ enum { A_TILE = ROWS * DEPTH * FLOAT / SECTOR, B_TILE = DEPTH * B_ROW };
 const struct kernel_lesson kernel_lesson_no_reuse = {
     .name = "no_reuse",
     .title = "Fetching every number as often as it is used",
+    .also = "arithmetic intensity, roofline, roofline model, tiling, shared memory tiling, "
+            "data reuse, memory bandwidth, memory-bound, SpeedOfLight",
     .symptom = "a product that should be bound by arithmetic waits for memory and caches",
     .cause = "each row of the result fetches the whole second matrix for itself",
     .fix = "fetch a tile into shared memory once, and let all rows of the block use it from there",
     .look = "sectors: eight times as many as with a tile that eight rows share",
     .cost = "shared memory and two barriers per tile; the larger the tile, the fewer blocks fit",
-    .section = "MemoryWorkloadAnalysis",
+    .section = "SpeedOfLight",
     .rule = "SOLBottleneck",
     .cuda = { "for (int k = 0; k < size; k++)\n"
               "    sum += a[row * size + k] * b[k * size + column];\n",

@@ -11,6 +11,7 @@ enum { WARPS = BLOCKS * THREADS / LANES };
 const struct kernel_lesson kernel_lesson_scalar_access = {
     .name = "scalar_access",
     .title = "Loading 4 bytes a lane where 16 would do",
+    .also = "vectorised loads, vectorized memory access, float4, LG throttle",
     .symptom = "the queue of the load and store unit is full, and memory is not",
     .cause = "each float is a load of its own: four requests, addresses and instructions for what "
              "one could ask",

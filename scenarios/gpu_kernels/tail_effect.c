@@ -30,6 +30,8 @@ enum { THREADS = 256, TILES = 4, EACH = 4, LEFT_OVER = 8, THREADS_MOST = 2048 };
 const struct kernel_lesson kernel_lesson_tail_effect = {
     .name = "tail_effect",
     .title = "A few blocks more than the GPU holds",
+    .also = "wave quantization, tail wave, partial wave, waves per SM, SM utilization, "
+            "LaunchStats",
     .symptom = "most of the GPU is idle in the second half of the kernel",
     .cause = "the grid is a few blocks more than a wave, and the blocks that are left take as "
              "long as the wave did",

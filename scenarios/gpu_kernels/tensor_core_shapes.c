@@ -1,4 +1,7 @@
-/* 16-bit rows whose length is no multiple of 8. */
+/* 16-bit rows whose length is no multiple of 8.
+ *
+ * cuBLAS before 11.0 used no tensor cores for such sizes; since then it does, with kernels whose
+ * loads are shorter (NVIDIA, Matrix Multiplication Background, figure 2). */
 #include "harness/lab/kernel/lesson.h"
 
 enum { LANES = 32, ROWS = 256, LENGTH = 1001, EACH = 8, THREADS = 256, ROWS_PER_BLOCK = 8 };
@@ -18,15 +21,17 @@ enum { PACKS = (LENGTH + EACH - 1) / EACH, PADDED = PACKS * EACH };
 const struct kernel_lesson kernel_lesson_tensor_core_shapes = {
     .name = "tensor_core_shapes",
     .title = "16-bit rows whose length is no multiple of 8",
-    .symptom = "a product in 16 bits is far from the peak, and the tensor cores' pipe is hardly "
-               "used",
-    .cause = "rows begin at any even address, so that the library's kernels for tensor cores, "
-             "which load 16 bytes at a time, do not fit",
+    .also = "tensor core alignment, multiples of 8, vocabulary padding, pipe utilization, "
+            "ComputeWorkloadAnalysis",
+    .symptom = "a product in 16 bits is far from the peak, though its kernel uses tensor cores",
+    .cause = "rows begin at any even address, so that loads of 16 bytes do not fit: the library "
+             "takes a kernel that loads 2 or 4 bytes at a time (before cuBLAS 11 one without "
+             "tensor cores)",
     .fix = "pad sizes to multiples of 8, better 64: the vocabulary, the hidden size, the batch of "
            "a last step",
-    .look = "the name of the kernel (align1 or align2 in it, or no tensor cores), and loads of 2 "
-            "bytes per lane",
-    .cost = "the padding's memory and arithmetic: 7 columns of 1001 here",
+    .look = "align1 or align2 in the kernel's name, and loads of 2 bytes per lane",
+    .cost = "the padding's memory and arithmetic: 7 columns of 1001 here; this pair counts the "
+            "loads alone, and has no tensor cores",
     .section = "ComputeWorkloadAnalysis",
     .rule = "HighPipeUtilization",
     .cuda = { "sum += __half2float(row[i]) * __half2float(v[i]);\n",

@@ -1,4 +1,7 @@
-/* A warp whose lanes read down a column. */
+/* A warp whose lanes read down a column.
+ *
+ * PyTorch walks a single tensor in the order of its memory, a transposed view too. Two tensors of
+ * different orders have no such order (TensorIterator's reorder_dimensions()). */
 #include "harness/lab/kernel/lesson.h"
 
 enum { LANES = 32, SECTOR = 32, FLOAT = 4, SIZE = 256, THREADS = 256 };
@@ -10,11 +13,13 @@ enum { LANES = 32, SECTOR = 32, FLOAT = 4, SIZE = 256, THREADS = 256 };
 const struct kernel_lesson kernel_lesson_uncoalesced_access = {
     .name = "uncoalesced_access",
     .title = "Lanes that read down a column",
+    .also = "coalescing, memory coalescing, strided access, sectors per request, "
+            "MemoryWorkloadAnalysis",
     .symptom = "memory is busy, and an eighth of the bytes that it moves are used",
     .cause = "neighbouring lanes are a row apart, so that each one's number is in a sector of its "
              "own",
     .fix = "let neighbouring lanes have neighbouring addresses: the fastest index is the thread's "
-           "x; or turn the matrix round in shared memory",
+           "x; or transpose a tile of the matrix in shared memory",
     .look = "sectors per request: 32, where 4 hold what a warp of floats wants",
     .cost = "none where only the order of the threads changes; a layout that suits one kernel may "
             "not suit the next",
@@ -26,8 +31,8 @@ const struct kernel_lesson kernel_lesson_uncoalesced_access = {
                 "x = tl.load(matrix + offsets)\n",
                 "offsets = row * columns + tl.arange(0, BLOCK)\n"
                 "x = tl.load(matrix + offsets)\n" },
-    .pytorch = { "y = x.t() * 2 + 1  # a view: rows are not contiguous\n",
-                 "y = x.t().contiguous() * 2 + 1  # if it is used often\n" },
+    .pytorch = { "y = x.t() + z  # z is contiguous, x.t() a view\n",
+                 "y = xt + z  # xt = x.t().contiguous(), if used often\n" },
     .launches = { LAUNCH("lanes down a column"), LAUNCH("lanes along a row") },
     .predicted = {
         /* Each lane's float is in a sector of its own; in a row, 8 floats share one. */

@@ -43,6 +43,7 @@ struct sample_reader {
     struct jpeg_decoder *decoder; /* images only, as what follows */
     unsigned char *file;
     size_t capacity;
+    int64_t read_ns;
 };
 
 /* Knobs have ranges of their own; these are what the code can make and decode. */
@@ -201,6 +202,8 @@ enum status sample_reader_open(struct sample_reader **reader, const struct datas
     (*reader)->dataset = dataset;
     if (dataset->config.kind == DATA_IMAGES)
         TRY_OUT(jpeg_decoder_open(&(*reader)->decoder));
+    if ((*reader)->decoder != NULL && dataset->config.threads > 1)
+        jpeg_decoder_set_threads((*reader)->decoder, dataset->config.threads);
 
 out:
     if (status != STATUS_OK) {
@@ -276,11 +279,25 @@ out:
     return status;
 }
 
+static enum status read_timed(struct sample_reader *reader, const char *path, size_t *bytes)
+{
+    int64_t begin_ns = clock_ns();
+    enum status status = read_sample_file(reader, path, bytes);
+
+    reader->read_ns += clock_ns() - begin_ns;
+    return status;
+}
+
+int64_t sample_reader_read_ns(const struct sample_reader *reader)
+{
+    return reader->read_ns;
+}
+
 static enum status load_image(struct sample_reader *reader, const char *path, int size, void *input)
 {
     size_t bytes;
 
-    TRY(read_sample_file(reader, path, &bytes));
+    TRY(read_timed(reader, path, &bytes));
     TRY(jpeg_decode_square(reader->decoder, reader->file, bytes, path, size,
                            reader->dataset->config.scales, input));
 
@@ -317,7 +334,7 @@ enum status sample_read(struct sample_reader *reader, enum split split, uint32_t
 
     if (dataset->config.kind == DATA_SEQUENCES)
         return STATUS_OK;
-    return read_sample_file(reader, dataset->folder.splits[split].files[index].path, &bytes);
+    return read_timed(reader, dataset->folder.splits[split].files[index].path, &bytes);
 }
 
 struct dataset_damage dataset_damage(const struct dataset *dataset)

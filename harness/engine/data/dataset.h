@@ -78,6 +78,9 @@ enum status sample_load(struct sample_reader *reader, enum split split, uint32_t
  * there is nothing to read. Errors: those of sample_load(). */
 enum status sample_read(struct sample_reader *reader, enum split split, uint32_t index);
 
+/* How long a reader has read files so far, in nanoseconds. */
+int64_t sample_reader_read_ns(const struct sample_reader *reader);
+
 /* Reads every file once, so that later reads find them in the host's memory. Sequences need no
  * reading. Errors: those of dataset_open(). */
 enum status dataset_read_files(const struct dataset_config *config);

@@ -11,10 +11,10 @@
 
 /* The most that a model has: the arrays are made before the first op is added, so that pointers
  * into them stay. */
-enum { OPS_OUTSIDE = 12, OPS_A_BLOCK = 20 };
+enum { OPS_OUTSIDE = 18, OPS_A_BLOCK = 32 };
 
 /* In a block, and in it for each rank's experts. */
-enum { TENSORS_OUTSIDE = 40, TENSORS_A_BLOCK = 70, TENSORS_A_PART = 8 };
+enum { TENSORS_OUTSIDE = 52, TENSORS_A_BLOCK = 94, TENSORS_A_PART = 8 };
 
 struct builder {
     struct encoder *encoder;
@@ -160,6 +160,54 @@ static void add_op(struct builder *builder, const char *name, struct op op)
     builder->encoder->ops[builder->encoder->op_count++] = op;
 }
 
+/* A tensor of the same shape in fp64, named after it, whose gradient is one of its own. */
+static struct tensor *double_of(struct builder *builder, const char *name, const char *what,
+                                const struct tensor *like)
+{
+    char text[40];
+    struct tensor *value;
+
+    snprintf(text, sizeof text, "%s_%s", name, what);
+    value = add_tensor(builder, text, DTYPE_F64, MEMORY_ACTIVATIONS, like->elements);
+    value->width = like->width;
+    if (like->gradient != NULL) {
+        value->gradient =
+            add_tensor(builder, text, DTYPE_F64, MEMORY_ACTIVATION_GRADIENTS, like->elements);
+        value->gradient->width = like->width;
+    }
+    return value;
+}
+
+static void add_cast(struct builder *builder, const char *name, const char *what, struct tensor *y,
+                     struct tensor *x)
+{
+    char text[40];
+
+    snprintf(text, sizeof text, "%s_%s", name, what);
+    add_op(builder, text, op_cast(&builder->encoder->shape, y, x));
+}
+
+/* y = x weight, with rows of x that are x_row elements apart. */
+static void add_product(struct builder *builder, const char *name, struct tensor *y,
+                        struct tensor *x, struct tensor *factor, int rows, int in, int out,
+                        int x_row)
+{
+    const struct model_shape *shape = &builder->encoder->shape;
+    struct tensor *wide_x, *wide_factor, *wide_y;
+
+    if (!builder->model->fp64_linear) {
+        add_op(builder, name, op_linear(shape, y, x, factor, rows, in, out, x_row));
+        return;
+    }
+    wide_x = double_of(builder, name, "x", x);
+    wide_factor = double_of(builder, name, "w", factor);
+    wide_y = double_of(builder, name, "y", y);
+    add_cast(builder, name, "x", wide_x, x);
+    add_cast(builder, name, "w", wide_factor, factor);
+    add_op(builder, name, op_linear(shape, wide_y, wide_x, wide_factor, rows, in, out, x_row));
+    add_cast(builder, name, "y", y, wide_y);
+}
+
 /* y = x weight + bias. Fused, the bias is left to the next op and comes back; else NULL does. */
 static struct tensor *add_linear(struct builder *builder, const char *name, struct tensor *y,
                                  struct tensor *x, int in, int out, double gain)
@@ -171,7 +219,7 @@ static struct tensor *add_linear(struct builder *builder, const char *name, stru
     snprintf(text, sizeof text, "%s_weight", name);
     added = weight(builder, text, in, out, gain);
     snprintf(text, sizeof text, "%s_linear", name);
-    add_op(builder, text, op_linear(shape, y, x, added, shape->rows, in, out, in));
+    add_product(builder, text, y, x, added, shape->rows, in, out, in);
     snprintf(text, sizeof text, "%s_bias", name);
     added = bias(builder, text, out);
     if (builder->fused)
@@ -217,10 +265,9 @@ static struct tensor *add_front(struct builder *builder, const struct training_c
             activation_sharing(builder, "patches", patches, shape->patch_width, NULL);
         struct tensor *product = activation(builder, "patch_product", patches, width);
         add_op(builder, "image_patches", op_image_patches(shape, cut));
-        add_op(builder, "patch_linear",
-               op_linear(shape, product, cut,
-                         weight(builder, "patch_weight", shape->patch_width, width, 1), patches,
-                         shape->patch_width, width, shape->patch_width));
+        add_product(builder, "patch_linear", product, cut,
+                    weight(builder, "patch_weight", shape->patch_width, width, 1), patches,
+                    shape->patch_width, width, shape->patch_width);
         add_op(builder, "patch_embedding",
                op_patch_embedding(shape, x, product, bias(builder, "patch_bias", width), positions,
                                   builder->partial));
@@ -455,9 +502,9 @@ static void add_head(struct builder *builder, struct tensor *x, enum accuracy_mo
 
     add_op(builder, "norm", op_layernorm(shape, &norm, x, true));
     /* A row of x per sample: its first token. The next row is all tokens of a sample further. */
-    add_op(builder, "classifier",
-           op_linear(shape, logits, n, weight(builder, "classifier_weight", width, classes, 1),
-                     samples, width, classes, shape->tokens * width));
+    add_product(builder, "classifier", logits, n,
+                weight(builder, "classifier_weight", width, classes, 1), samples, width, classes,
+                shape->tokens * width);
     add_op(builder, "classifier_bias",
            op_bias(shape, logits, bias(builder, "classifier_bias", classes), builder->partial,
                    samples, classes));

@@ -188,10 +188,11 @@ void program_free(struct program *program)
 
 /* --- Traces --- */
 
-static const char *const trace_types[DTYPE_COUNT] = {
+static const char *const trace_types[DTYPES_ALL] = {
     [DTYPE_F32] = "float",
     [DTYPE_BF16] = "c10::BFloat16",
     [DTYPE_F16] = "c10::Half",
+    [DTYPE_F64] = "double",
 };
 
 enum { PASS_NAME = sizeof((struct trace_operation *)NULL)->name };

@@ -29,6 +29,7 @@ struct model_config {
     int crop;        /* images: side as loaded over the side that the model sees */
     int classes;     /* set from the data */
     enum precision precision;
+    bool fp64_linear; /* layers cast their factors to fp64, and the product back */
     enum elementwise elementwise;
     bool gelu_on_host; /* forward only */
     enum attention attention;
@@ -53,6 +54,7 @@ struct dataset_config {
     int image_size;   /* images: side in pixels, as they are loaded */
     int jpeg_pixels;  /* images: side of the files in pixels; 0: the user's, as they are */
     bool scales;      /* images: the decoder shrinks larger files */
+    int threads;      /* images: of the library that resizes each, at least 1 */
     bool uneven;      /* images: a few files are many times as large; generated ones only */
     int tokens;       /* sequences: the longest, including the class token (id 0) at position 0 */
     int vocabulary;   /* sequences: ids 0 .. vocabulary - 1 */
@@ -112,6 +114,8 @@ enum transfer_mode { TRANSFER_OVERLAPPED, TRANSFER_INLINE, TRANSFER_BLOCKING };
 struct transfer_config {
     enum transfer_mode mode;
     bool pinned;           /* batches are in pinned host memory */
+    bool pinned_once;      /* and are loaded into it; no: the loop allocates it for each, and copies
+                              there what was loaded */
     bool one_copy;         /* one copy per batch; no: one per tensor */
     int batches_in_flight; /* batches of host memory that copies may still be reading from */
 };
@@ -219,6 +223,11 @@ enum { TIMER_COLD_STEPS = 8 };
  * with one. SELF_COMPARISON_PAIRS: in pairs, by an interval. */
 enum self_comparison { SELF_COMPARISON_NONE, SELF_COMPARISON_ONE, SELF_COMPARISON_PAIRS };
 
+/* GARBAGE_COLLECTED: the host has a heap of objects and makes records that die, and every
+ * collection of these goes through all. GARBAGE_FROZEN: the same, but the heap is left out. */
+enum garbage_mode { GARBAGE_NONE, GARBAGE_COLLECTED, GARBAGE_FROZEN };
+enum { COLLECT_EVERY = 10 }; /* steps */
+
 /* KEPT_NUMBER: the ring keeps the loss as a number. KEPT_GRAPH: so does it, but all activations
  * that backward read stay allocated as well, until an epoch begins. */
 enum kept_loss { KEPT_NUMBER, KEPT_GRAPH };
@@ -227,6 +236,8 @@ struct logging_config {
     int loss_every; /* steps between blocking reads of the loss, at least 1 */
     enum logging_mode log;
     enum kept_loss kept;
+    enum garbage_mode garbage;
+    int collect_every; /* steps; 0: never. Set by knobs_resolve */
     enum accuracy_mode accuracy;
     int read_logits_every; /* steps; 0: never. Set by knobs_resolve */
     enum timer timer;
@@ -262,6 +273,7 @@ struct ranks_config {
     int count; /* processes that train together */
     enum allreduce allreduce;
     int bucket_mb;     /* MiB of gradients that one all-reduce adds up; 0: those of one tensor */
+    bool one_sync;     /* gradients are added up once an update; no: after each micro-batch */
     bool bucket_view;  /* gradients are parts of the buckets; no: they are copied into them and back
                         */
     bool shards_state; /* of the optimizer: each rank has that of its part of every bucket */

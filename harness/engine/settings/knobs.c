@@ -55,6 +55,9 @@ static const struct knob knobs[] = {
          .healthy = "auto",
          .text = "storage and matrix products; fp16 scales the loss; auto: bf16 where the device "
                  "has matrix units for it and the model is large enough"),
+    KNOB(linear, YES_NO, model.fp64_linear, .values = "stored|fp64", .healthy = "stored",
+         .text = "products of the linear layers: in the type in which tensors are stored, or in "
+                 "fp64, to which both factors are cast, and from which the product is cast back"),
     KNOB(elementwise, CHOICE, model.elementwise, .values = "fused|unfused", .healthy = "fused",
          .text = "bias, GELU, residual and norm: fused into one kernel where they meet, or one "
                  "kernel each"),
@@ -128,9 +131,16 @@ static const struct knob knobs[] = {
          .healthy = "in_decoder", .acts = "input=cached|decoded",
          .text = "larger JPEG files: shrunk once they are decoded whole, or by 2, 4 or 8 while "
                  "they are decoded, which is faster"),
+    KNOB(resize_threads, COUNT, data.threads, FROM_TO(1, 64), .healthy = "1",
+         .acts = "data=images input=cached|decoded", KEEPS_RESULTS,
+         .text = "threads of the library that resizes a decoded image, in each loader thread"),
     KNOB(host_memory, YES_NO, transfer.pinned, .values = "pageable|pinned", .healthy = "pinned",
          .acts = "input=loaded|cached|decoded", KEEPS_RESULTS,
          .text = "host memory that batches are loaded into"),
+    KNOB(pinning, YES_NO, transfer.pinned_once, .values = "loop|loader", .healthy = "loader",
+         .acts = "input=loaded|cached|decoded host_memory=pinned", KEEPS_RESULTS,
+         .text = "loader: batches are loaded into pinned memory, which is kept; loop: the loop "
+                 "allocates it for each batch, copies the batch there, and frees it"),
     KNOB(transfer, CHOICE, transfer.mode, .values = "overlapped|inline|blocking",
          .healthy = "overlapped", .acts = "input=loaded|cached|decoded", KEEPS_RESULTS,
          .text =
@@ -207,6 +217,11 @@ static const struct knob knobs[] = {
          .healthy = "none", KEEPS_RESULTS,
          .text = "A/A of the loop's own steps: none; one step with the next; or 10 pairs in turns, "
                  "by the interval of their median"),
+    KNOB(garbage, CHOICE, logging.garbage, .values = "none|collected|frozen", .healthy = "none",
+         KEEPS_RESULTS,
+         .text = "objects of the host: none; a heap and records of steps that refer to each other, "
+                 "which are collected every 10 steps by going through all; or the same with the "
+                 "heap frozen, so that a collection goes through the records alone"),
     KNOB(kept_loss, CHOICE, logging.kept, .values = "number|graph", .healthy = "number",
          KEEPS_RESULTS,
          .text = "kept of each loss until the epoch ends: the number, or its graph too, and so all "
@@ -232,6 +247,10 @@ static const struct knob knobs[] = {
     KNOB(bucket_mb, COUNT, ranks.bucket_mb, .values = "tensor|1..4096", .least = 1, .most = 4096,
          .zero = "tensor", .healthy = "25", .acts = "ranks!=1 parallel=data parameters=whole",
          .text = "MiB of gradients that one all-reduce adds up; tensor: one for each tensor"),
+    KNOB(gradient_sync, YES_NO, ranks.one_sync, .values = "micro_batch|update", .healthy = "update",
+         .acts = "ranks!=1 parallel=data accumulate!=1 update=step",
+         .text = "how often the gradients of all ranks are added up: after every micro-batch, or "
+                 "once an update, when those of its micro-batches have added up on each rank"),
     KNOB(bucket_view, YES_NO, ranks.bucket_view, .values = "no|yes", .healthy = "yes",
          .acts = "ranks!=1 parallel=data",
          .text = "yes: gradients are views of the buckets that the ranks add up; no: they are "

@@ -68,7 +68,8 @@ enum status knob_get(const struct training_config *config, const char *name, cha
 void knobs_differences(const struct training_config *saved, const struct training_config *now,
                        char *text, size_t size);
 
-/* All knobs as "name=value name=value ...", in the table's order. */
+/* All knobs as "name=value name=value ...", in the table's order. KNOBS_TEXT bytes are enough. */
+enum { KNOBS_TEXT = 2048 };
 enum status knobs_print(const struct training_config *config, char *text, size_t size);
 
 enum { KNOB_WHY = 160 };

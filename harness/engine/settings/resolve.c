@@ -109,6 +109,7 @@ static void fill(struct training_config *config, const struct device_properties 
                                   ? LAUNCH_GRAPH
                                   : LAUNCH_EAGER;
     config->logging.read_logits_every = config->logging.accuracy == ACCURACY_HOST ? 1 : 0;
+    config->logging.collect_every = config->logging.garbage != GARBAGE_NONE ? COLLECT_EVERY : 0;
     /* A rank that has a part of the parameters updates that part, and needs no more of the
      * state. */
     if (config->ranks.count > 1 && config->ranks.parameters != PARAMETERS_WHOLE)
@@ -295,6 +296,11 @@ static const char *refused_ranks(const struct training_config *config)
         (model->precision == PRECISION_BF16 || model->precision == PRECISION_FP16))
         return "{precision} with {optimizer_state}: a rank updates the parameters that all gather, "
                "and not fp32 weights beside them; set precision=fp32 or optimizer_state=whole";
+    if (several && ranks->shards_state && !ranks->one_sync && config->launch.accumulate > 1 &&
+        config->launch.one_update)
+        return "{gradient_sync} with {optimizer_state} and {parameters}: a rank has the sums of "
+               "its part only, so that the next micro-batch has nothing to be added to; set "
+               "gradient_sync=update, or optimizer_state=whole and parameters=whole";
     if (several && (config->saving.save_every > 0 || config->saving.folder[0] != '\0' ||
                     config->saving.resume[0] != '\0'))
         return "{save_every} with {ranks}: the state of one rank only can be saved and resumed; "

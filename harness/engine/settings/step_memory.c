@@ -3,7 +3,9 @@
  * inputs, q, k, v, the merged heads, the sums after both branches, and the MLP's inner state before
  * and after GELU (4 each); the scores [rows * heads, tokens] after softmax; mean and 1 / deviation
  * of both norms. At the peak there are also the ends of the model and the gradients of the last
- * block: 7 more tensors of [rows, width]. */
+ * block: 7 more tensors of [rows, width]. Linear layers in fp64 keep their factors in it, 7 such
+ * tensors and the weights of each block, and have a product and gradients of both factors beside
+ * them: of the widest layers 9, and of weights 8 width^2. */
 #include "harness/engine/settings/step_memory.h"
 
 #include <math.h>
@@ -42,6 +44,18 @@ static double activations(const struct training_config *config, double bytes, in
     return kept + whole * block + KEPT_OUTSIDE * tensor;
 }
 
+static double doubles(const struct training_config *config)
+{
+    const struct model_config *model = &config->model;
+    double width = model->width;
+    double tensor = (double)model->batch / config->launch.accumulate * model->tokens * width;
+
+    if (!model->fp64_linear)
+        return 0;
+    return sizeof(double) *
+           (model->blocks * (7 * tensor + 12 * width * width) + 9 * tensor + 8 * width * width);
+}
+
 /* The bytes of a batch, and of those that are resident. */
 static double input(const struct training_config *config)
 {
@@ -65,7 +79,8 @@ static double peak_bytes(const struct training_config *config, int segment)
     /* value and gradient, AdamW's two moments in fp32, and in 16 bits an fp32 master */
     double state = 2 * bytes + 2 * sizeof(float) + (narrow ? sizeof(float) : 0);
 
-    return parameters(config) * state + activations(config, bytes, segment) + input(config);
+    return parameters(config) * state + activations(config, bytes, segment) + doubles(config) +
+           input(config);
 }
 
 double step_memory_peak(const struct training_config *config)

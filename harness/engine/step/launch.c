@@ -52,16 +52,16 @@ static enum status exchange_queued(void *context, int entry)
 
 /* --- Passes --- */
 
-/* `last`: of an update. */
+/* `sent`: then the gradients go to the other ranks. */
 static enum status queue_passes(struct training *training, struct phase_times *times, int micro,
-                                bool last)
+                                bool sent)
 {
     struct op_context context = training_context(training, micro);
     const struct encoder *encoder = micro_batch_encoder(training->micro_batches, micro);
     struct exchange_marks marks = { training, times, encoder->train };
     const struct pass_listener listener = { exchange_begins, exchange_queued, &marks };
 
-    if (last)
+    if (sent)
         context.listeners[0] = gradient_buckets_listener(training->buckets);
     context.listeners[1] =
         parameter_shards_listener(gradient_buckets_shards(training->buckets), PROGRAM_TRAIN);
@@ -154,15 +154,16 @@ static enum status queue_step(struct training *training, struct phase_times *tim
         return queue_pipeline(training, times);
     for (int micro = 0; micro < config->accumulate; micro++) {
         bool last = (micro + 1) % updated == 0;
+        bool sent = last || !training->config.ranks.one_sync;
         if (micro % updated == 0)
             TRY(begin_update(training));
-        TRY(queue_passes(training, times, micro, last));
-        if (!last)
-            continue;
-        if (training->buckets != NULL) { /* The gradients become those of all ranks. */
-            TRY(gradient_buckets_finish(training->buckets));
+        TRY(queue_passes(training, times, micro, sent));
+        if (sent && training->buckets != NULL) { /* The gradients become those of all ranks. */
+            TRY(gradient_buckets_finish(training->buckets, !last));
             TRY(mark(training, times, TIMED_COMMUNICATION));
         }
+        if (!last)
+            continue;
         TRY(queue_update(training, times));
         if (gradient_buckets_are_shared(training->buckets)) { /* Others have updated parameters. */
             TRY(gradient_buckets_gather(training->buckets));

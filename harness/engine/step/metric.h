@@ -63,6 +63,12 @@
     X(D2D_BYTES_PER_STEP, "d2d_bytes_per_step", "B", "bytes copied on the device")                 \
     X(D2H_BYTES_PER_STEP, "d2h_bytes_per_step", "B", "bytes copied from device to host")           \
     X(ALLOCATIONS_PER_STEP, "allocations_per_step", "", "device memory allocations")               \
+    X(HOST_ALLOCATIONS, "host_allocations_per_step", "",                                           \
+      "allocations of host memory for copies, pinned or pageable")                                 \
+    X(HOST_SWITCHES, "host_switches_per_step", "",                                                 \
+      "times that a thread of the process waits, or has to leave its core to another thread")      \
+    X(CPU_TIME, "process_cpu_time", "us",                                                          \
+      "processor time of all threads of the process per step; on the CPU device the device's too") \
     X(SUBMISSION_TIME, "submission_time", "us", "host time spent queueing a step's device work")   \
     X(TRANSFER_TIME, "transfer_time", "us",                                                        \
       "host time spent queueing the copies of a step's batch, or blocked in them")                 \

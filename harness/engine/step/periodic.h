@@ -31,7 +31,8 @@ struct periodic {
     X(accuracy)                                                                                    \
     X(logging)                                                                                     \
     X(saving)                                                                                      \
-    X(cache_emptying)
+    X(cache_emptying)                                                                              \
+    X(garbage)
 
 #define PERIODIC_ROW(name) extern const struct periodic periodic_##name;
 PERIODICS(PERIODIC_ROW)

@@ -29,15 +29,13 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SETTINGS = 2048 };
-
 struct saving {
     bool asynchronous;
     char path[PATH_MAX]; /* in the user's folder; "": none */
     int file;            /* without a name; -1: none */
     char *state;         /* host memory, pinned where asynchronous, [bytes] */
     size_t bytes;
-    char settings[SETTINGS];
+    char settings[KNOBS_TEXT];
     struct dataset_identity data;
     int64_t steps;        /* of the last state that was copied; -1: none */
     struct event *copied; /* the rest: where asynchronous */

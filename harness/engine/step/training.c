@@ -12,18 +12,24 @@
 
 #include <stdlib.h>
 
+/* Batches are loaded into pinned memory. */
+static bool loads_pinned(const struct training *training)
+{
+    return training->config.transfer.pinned && training->config.transfer.pinned_once;
+}
+
 static enum status batch_alloc(void *context, size_t bytes, void **memory)
 {
     struct training *training = context;
 
-    return host_alloc(training->device, training->config.transfer.pinned, bytes, memory);
+    return host_alloc(training->device, loads_pinned(training), bytes, memory);
 }
 
 static void batch_free(void *context, void *memory)
 {
     struct training *training = context;
 
-    host_free(training->device, training->config.transfer.pinned, memory);
+    host_free(training->device, loads_pinned(training), memory);
 }
 
 /* Batches that are loaded before the first step, and then stay in memory. */
@@ -69,7 +75,7 @@ static enum status open_input(struct training *training)
         TRY(resident_open(&training->resident, training->loader, &training->layout,
                           training->allocator, training->compute,
                           training->config.loader.input == INPUT_RESIDENT ? RESIDENT_ON_DEVICE
-                          : training->config.transfer.pinned              ? RESIDENT_PINNED
+                          : loads_pinned(training)                        ? RESIDENT_PINNED
                                                                           : RESIDENT_PAGEABLE));
         TRY(stream_synchronize(training->compute));
         training->damaged = loader_statistics(training->loader).damaged;
@@ -441,6 +447,14 @@ int64_t training_damaged_samples(const struct training *training)
     if (training->loader == NULL)
         return training->damaged;
     return training->damaged + loader_statistics(training->loader).damaged;
+}
+
+double training_reads_share(const struct training *training)
+{
+    struct loader_statistics loader = training->loader != NULL ? loader_statistics(training->loader)
+                                                               : (struct loader_statistics){ 0 };
+
+    return loader.load_ns > 0 ? (double)loader.read_ns / (double)loader.load_ns : 0;
 }
 
 enum status training_batches_ready(const struct training *training, int64_t *ready)

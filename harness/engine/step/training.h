@@ -38,6 +38,8 @@ struct training;
     X(collectives, device.collectives)                                                             \
     X(collective_bytes, device.collective_bytes)                                                   \
     X(device_allocations, memory.device_allocations)                                               \
+    X(host_allocations, device.host_allocations)                                                   \
+    X(host_switches, usage.ru_nvcsw + usage.ru_nivcsw) /* getrusage(2) */                          \
     X(left_bytes, training->left_bytes)       /* device memory that steps left allocated */        \
     X(transfer_ns, training->transfer_ns)     /* copying batches */                                \
     X(submission_ns, training->submission_ns) /* queueing the device's work */                     \
@@ -139,6 +141,9 @@ enum status training_balance(struct training *training, int64_t steps, double *h
 
 /* Samples left out because they could not be decoded, so far. */
 int64_t training_damaged_samples(const struct training *training);
+
+/* The part of its loader's time that reads files so far; 0: nothing was read. */
+double training_reads_share(const struct training *training);
 
 /* The files that they were of; the path is the training's. */
 struct dataset_damage training_damage(const struct training *training);

@@ -15,6 +15,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 static struct training_counts read_counts(struct training *training)
 {
@@ -22,7 +23,9 @@ static struct training_counts read_counts(struct training *training)
     struct allocator_statistics memory = allocator_statistics(training->allocator);
     struct loader_statistics loader = training->loader != NULL ? loader_statistics(training->loader)
                                                                : (struct loader_statistics){ 0 };
+    struct rusage usage = { 0 };
 
+    getrusage(RUSAGE_SELF, &usage);
     return (struct training_counts){
 #define READ_COUNT(name, reading) .name = reading,
         COUNTS(READ_COUNT)
@@ -123,7 +126,8 @@ static void fill_communication(double *metric, const struct training *training,
                                const struct training_window *window)
 {
     const struct launch_config *launch = &training->config.launch;
-    double updates = launch->one_update ? 1 : launch->accumulate;
+    const bool once = launch->one_update && training->config.ranks.one_sync;
+    double sums = once ? 1 : launch->accumulate;
     /* Divided by NAN, these metrics become NAN if there is only one rank. */
     double steps = ranks_count() > 1 ? (double)window->steps : NAN;
     double phases =
@@ -142,7 +146,7 @@ static void fill_communication(double *metric, const struct training *training,
     metric[METRIC_COLLECTIVE_BYTES] = (double)window->counts.collective_bytes / steps;
     metric[METRIC_LATE_PARAMETER_BYTES] = NAN;
     metric[METRIC_LATE_GRADIENT_BYTES] =
-        training->buckets != NULL ? updates * (double)gradient_buckets_late_bytes(training->buckets)
+        training->buckets != NULL ? sums * (double)gradient_buckets_late_bytes(training->buckets)
                                   : NAN;
     if (gradient_buckets_shards(training->buckets) != NULL)
         metric[METRIC_LATE_PARAMETER_BYTES] =
@@ -188,6 +192,9 @@ static enum status fill_metrics(struct training *training, struct training_windo
     metric[METRIC_H2D_BYTES_PER_STEP] = (double)counts->copy_bytes_h2d / steps;
     metric[METRIC_D2D_BYTES_PER_STEP] = (double)counts->copy_bytes_d2d / steps;
     metric[METRIC_D2H_BYTES_PER_STEP] = (double)counts->copy_bytes_d2h / steps;
+    metric[METRIC_CPU_TIME] = (double)window->cpu_ns / steps / 1e3;
+    metric[METRIC_HOST_ALLOCATIONS] = (double)counts->host_allocations / steps;
+    metric[METRIC_HOST_SWITCHES] = (double)counts->host_switches / steps;
     metric[METRIC_ALLOCATIONS_PER_STEP] = (double)counts->device_allocations / steps;
     metric[METRIC_SUBMISSION_TIME] = (double)counts->submission_ns / steps / 1e3;
     metric[METRIC_TRANSFER_TIME] = (double)counts->transfer_ns / steps / 1e3;

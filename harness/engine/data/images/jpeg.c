@@ -17,7 +17,8 @@ struct jpeg_decoder {
     tjhandle turbo;
     uint8_t *pixels; /* the decoded file, RGB or CMYK */
     size_t pixels_bytes;
-    uint32_t *sums; /* resize_area's scratch */
+    uint32_t *sums; /* resize_area's scratch, for `threads` */
+    int threads;
     size_t sums_bytes;
 };
 
@@ -51,6 +52,7 @@ enum status jpeg_decoder_open(struct jpeg_decoder **decoder)
     enum status status = STATUS_OK;
 
     TRY_OUT(rows_make(decoder, 1));
+    (*decoder)->threads = 1;
     TRY_OUT(need_turbo(*decoder));
 
 out:
@@ -69,6 +71,11 @@ void jpeg_decoder_close(struct jpeg_decoder *decoder)
     free(decoder->pixels);
     free(decoder->sums);
     free(decoder);
+}
+
+void jpeg_decoder_set_threads(struct jpeg_decoder *decoder, int threads)
+{
+    decoder->threads = threads;
 }
 
 /* Makes the buffer at `buffer` at least `bytes` long; what was in it is lost. */
@@ -171,8 +178,9 @@ enum status jpeg_decode_square(struct jpeg_decoder *decoder, const void *file, s
     top = (size_t)(height - side) / 2;
     stride = (size_t)width * 3;
     TRY(reserve_bytes(&decoder->sums, &decoder->sums_bytes,
-                      (size_t)side * 3 * sizeof *decoder->sums, name));
-    resize_area(decoded + top * stride + left * 3, stride, side, rgb, size, decoder->sums);
+                      (size_t)side * 3 * (size_t)decoder->threads * sizeof *decoder->sums, name));
+    resize_area(decoded + top * stride + left * 3, stride, side, rgb, size, decoder->sums,
+                decoder->threads);
 
     return STATUS_OK;
 }

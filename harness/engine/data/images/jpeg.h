@@ -15,6 +15,9 @@ struct jpeg_decoder;
 enum status jpeg_decoder_open(struct jpeg_decoder **decoder);
 void jpeg_decoder_close(struct jpeg_decoder *decoder); /* NULL is allowed */
 
+/* The library that resizes uses so many for each image from now on; 1 at first. */
+void jpeg_decoder_set_threads(struct jpeg_decoder *decoder, int threads);
+
 /* Decodes the whole file, crops the middle square and resizes it to `size` x `size` RGB bytes by
  * averaging areas. If `scales`, the decoder shrinks by 2, 4 or 8 as far as the square stays no
  * smaller than that (libjpeg's scaled inverse DCT, as Pillow's draft mode): less to compute, and

@@ -8,6 +8,9 @@
 #include "harness/engine/data/images/resize.h"
 
 #include <string.h>
+#ifdef _OPENMP
+#include <omp.h>
+#endif
 
 static long shorter(long a, long b)
 {
@@ -68,26 +71,48 @@ static void average_columns(const uint32_t *sums, long step, long span, double a
     }
 }
 
-void resize_area(const uint8_t *source, size_t stride, int side, uint8_t *result, int size,
-                 uint32_t *sums)
+/* Rows `first` to before `last` of the result. */
+static void resize_rows(const uint8_t *source, size_t stride, int side, uint8_t *result, int size,
+                        int first, int last, uint32_t *sums)
 {
     int divisor = greatest_common_divisor(side, size);
     long span = side / divisor, step = size / divisor;
     double area = (double)span * (double)span;
     size_t row_bytes = (size_t)size * 3;
 
-    for (long y = 0; y < size; y++) {
+    for (long y = first; y < last; y++) {
         uint8_t *row = result + (size_t)y * row_bytes;
         long begin = y * span, end = begin + span;
 
         if (side == size) {
             memcpy(row, source + (size_t)y * stride, row_bytes);
-        } else if (y > 0 && (begin - span) / step == (end - 1) / step) {
+        } else if (y > first && (begin - span) / step == (end - 1) / step) {
             /* Enlarged so far that this row and the last are within the same row of the source. */
             memcpy(row, row - row_bytes, row_bytes);
         } else {
             sum_rows(source, stride, 3 * side, step, begin, end, sums);
             average_columns(sums, step, span, area, row, size);
         }
+    }
+}
+
+/* As OpenCV's resize() does with its threads: they begin and end with every image. A compiler
+ * without OpenMP makes one of them. */
+void resize_area(const uint8_t *source, size_t stride, int side, uint8_t *result, int size,
+                 uint32_t *sums, int threads)
+{
+    int thread = 0, all = 1;
+
+    (void)threads;
+#ifdef _OPENMP
+#pragma omp parallel num_threads(threads) private(thread, all) if (threads > 1)
+    {
+        thread = omp_get_thread_num();
+        all = omp_get_num_threads();
+#else
+    {
+#endif
+        resize_rows(source, stride, side, result, size, size * thread / all,
+                    size * (thread + 1) / all, sums + (size_t)thread * 3 * (size_t)side);
     }
 }

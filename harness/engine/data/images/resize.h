@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 /* `source` has `side` rows of `side` RGB pixels, rows `stride` bytes apart; `result` gets `size`
- * rows of `size` RGB pixels without gaps. `sums` is scratch of 3 * side words. Sides are 1 to
- * 65535. */
+ * rows of `size` RGB pixels without gaps. `sums` is scratch of 3 * side words for each of
+ * `threads`, OpenMP's, which share the rows. Sides are 1 to 65535. */
 void resize_area(const uint8_t *source, size_t stride, int side, uint8_t *result, int size,
-                 uint32_t *sums);
+                 uint32_t *sums, int threads);

@@ -117,6 +117,9 @@ struct op {
 struct op op_linear(const struct model_shape *shape, struct tensor *y, struct tensor *x,
                     struct tensor *weight, int rows, int in, int out, int x_row);
 
+/* y = x, of which one is in fp64 and the other in the shape's type. */
+struct op op_cast(const struct model_shape *shape, struct tensor *y, struct tensor *x);
+
 /* x += bias, in place. Backward: the column sums of x's gradient. */
 struct op op_bias(const struct model_shape *shape, struct tensor *x, struct tensor *bias,
                   struct tensor *partial, int rows, int width);

@@ -1,4 +1,4 @@
-/* Linear layers: three products, and the bias with its column sums. */
+/* Linear layers: three products, the bias with its column sums, and casts to fp64 and back. */
 #include "harness/engine/model/ops/op_build.h"
 
 /* --- Column sums --- */
@@ -67,6 +67,12 @@ static enum status linear_forward(const struct op *op, const struct op_context *
     return device_gemm(context->stream, &gemm);
 }
 
+/* Only a parameter's gradient outlives the micro-batch. */
+static bool adds_up(const struct tensor *gradient, const struct op_context *context)
+{
+    return context->accumulate && gradient->persistent;
+}
+
 /* dweight = x' dy */
 static enum status weight_gradient(const struct op *op, const struct op_context *context,
                                    struct stream *stream)
@@ -79,7 +85,7 @@ static enum status weight_gradient(const struct op *op, const struct op_context 
     gemm.n = gemm.ldb = gemm.ldc = op->out;
     gemm.lda = op->x_row;
     gemm.transpose_a = true;
-    gemm.accumulate = context->accumulate;
+    gemm.accumulate = adds_up(op->backward.writes[0], context);
     return device_gemm(stream, &gemm);
 }
 
@@ -158,5 +164,56 @@ struct op op_bias(const struct model_shape *shape, struct tensor *x, struct tens
     op.forward = (struct pass){ bias_forward, { x, bias }, { x }, 0, 0 };
     op.backward =
         (struct pass){ bias_backward_pass, { x->gradient }, { bias->gradient, partial }, 0, 0 };
+    return op;
+}
+
+/* --- Casts to fp64 and back --- */
+
+static enum status widen(const struct op_context *context, const struct tensor *wide,
+                         const struct tensor *stored)
+{
+    return LAUNCH(context->stream, stored->dtype, cast_to_double, (long)stored->elements,
+                  .y = wide->data, .x = stored->data);
+}
+
+static enum status narrow(const struct op_context *context, const struct tensor *stored,
+                          const struct tensor *wide, bool accumulate)
+{
+    return LAUNCH(context->stream, stored->dtype, cast_from_double, (long)stored->elements,
+                  .y = stored->data, .x = wide->data, .accumulate = accumulate);
+}
+
+static enum status widen_forward(const struct op *op, const struct op_context *context)
+{
+    return widen(context, op->forward.writes[0], op->forward.reads[0]);
+}
+
+static enum status widen_backward(const struct op *op, const struct op_context *context)
+{
+    const struct tensor *dx = op->backward.writes[0];
+
+    return narrow(context, dx, op->backward.reads[0], adds_up(dx, context));
+}
+
+static enum status narrow_forward(const struct op *op, const struct op_context *context)
+{
+    return narrow(context, op->forward.writes[0], op->forward.reads[0], false);
+}
+
+static enum status narrow_backward(const struct op *op, const struct op_context *context)
+{
+    return widen(context, op->backward.writes[0], op->backward.reads[0]);
+}
+
+struct op op_cast(const struct model_shape *shape, struct tensor *y, struct tensor *x)
+{
+    const bool widens = y->dtype == DTYPE_F64;
+    struct op op = { .shape = shape, .rows = 1, .in = (int)x->elements };
+
+    op.forward = (struct pass){ widens ? widen_forward : narrow_forward, { x }, { y }, 0, 0 };
+    if (x->gradient != NULL)
+        op.backward = (struct pass){
+            widens ? widen_backward : narrow_backward, { y->gradient }, { x->gradient }, 0, 0
+        };
     return op;
 }

@@ -6,10 +6,12 @@
 #include "harness/base/rows.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* A batch whose copy may not be done yet. */
 struct flight {
     const struct batch *batch;
+    void *pinned; /* a copy for this flight alone; NULL: the batch itself is copied from */
     struct event *arrived;
 };
 
@@ -67,11 +69,16 @@ out:
     return status;
 }
 
-/* Batches that stay in host memory belong to no loader. */
-static void return_batch(const struct transfer *transfer, const struct batch *batch)
+/* The batch goes back to the loader, if it is one of a loader's, and memory that was pinned for it
+ * to the device. */
+static enum status land(const struct transfer *transfer, struct flight *flight)
 {
+    void *pinned = flight->pinned;
+
+    flight->pinned = NULL;
     if (transfer->loader != NULL)
-        loader_return(transfer->loader, batch);
+        loader_return(transfer->loader, flight->batch);
+    return pinned != NULL ? host_free(stream_device(transfer->compute), true, pinned) : STATUS_OK;
 }
 
 void transfer_close(struct transfer *transfer)
@@ -82,9 +89,7 @@ void transfer_close(struct transfer *transfer)
     if (transfer->sent > transfer->returned)
         stream_synchronize(transfer->compute);
     for (; transfer->returned < transfer->sent; transfer->returned++)
-        return_batch(
-            transfer,
-            transfer->flights[transfer->returned % transfer->config.batches_in_flight].batch);
+        land(transfer, &transfer->flights[transfer->returned % transfer->config.batches_in_flight]);
     for (int i = 0; transfer->flights != NULL && i < transfer->config.batches_in_flight; i++)
         event_destroy(transfer->flights[i].arrived);
     for (int i = 0; i < TRANSFER_INPUTS; i++) {
@@ -119,8 +124,8 @@ enum status transfer_reclaim(struct transfer *transfer)
             break;
         }
         TRY_OUT(status);
-        return_batch(transfer, flight->batch);
         transfer->returned++;
+        TRY_OUT(land(transfer, flight));
     }
 
 out:
@@ -155,29 +160,49 @@ static enum status copy_batch(const struct transfer *transfer, struct stream *st
     return STATUS_OK;
 }
 
+/* As tensor.pin_memory() does in a loop, if nothing keeps what it allocates. */
+static enum status pin(const struct transfer *transfer, struct flight *flight)
+{
+    size_t bytes = transfer->layout.bytes;
+
+    TRY(host_alloc(stream_device(transfer->compute), true, bytes, &flight->pinned));
+    memcpy(flight->pinned, flight->batch->memory, bytes);
+
+    return STATUS_OK;
+}
+
 enum status transfer_batch(struct transfer *transfer, const struct batch *batch)
 {
     struct flight *flight = &transfer->flights[transfer->sent % transfer->config.batches_in_flight];
     enum status status = STATUS_OK;
+    const void *from = batch->memory;
 
     flight->batch = batch;
+    if (transfer->config.pinned && !transfer->config.pinned_once) {
+        TRY_OUT(pin(transfer, flight));
+        from = flight->pinned;
+    }
     if (transfer->config.mode == TRANSFER_OVERLAPPED) {
         /* The copy stream fills one input while the compute stream may still read the other. */
         int next = (int)(transfer->sent % TRANSFER_INPUTS);
         TRY_OUT(stream_wait_event(transfer->copies, transfer->consumed[next]));
-        TRY_OUT(copy_batch(transfer, transfer->copies, transfer->inputs[next], batch->memory));
+        TRY_OUT(copy_batch(transfer, transfer->copies, transfer->inputs[next], from));
         TRY_OUT(event_record(flight->arrived, transfer->copies));
         TRY_OUT(stream_wait_event(transfer->compute, flight->arrived));
         transfer->now = next;
     } else {
-        TRY_OUT(copy_batch(transfer, transfer->compute, transfer->inputs[0], batch->memory));
+        TRY_OUT(copy_batch(transfer, transfer->compute, transfer->inputs[0], from));
         TRY_OUT(event_record(flight->arrived, transfer->compute));
     }
     transfer->sent++;
 
 out:
-    if (status != STATUS_OK)
-        return_batch(transfer, batch);
+    if (status != STATUS_OK) {
+        /* Freeing may fail too, and would hide what came first. */
+        struct status_error error = *status_last();
+        land(transfer, flight);
+        status_raise(&error);
+    }
     return status;
 }
 

@@ -347,7 +347,22 @@ static enum status take_pass(void *context, int entry)
     return STATUS_OK;
 }
 
-enum status gradient_buckets_finish(struct gradient_buckets *buckets)
+/* After this, what all ranks have adds up to the sum that each had: so the next sum is that of both
+ * micro-batches, as in DistributedDataParallel, which divides by the ranks before it adds up. */
+static enum status share_sums(const struct gradient_buckets *buckets)
+{
+    const float scale = 1 / (float)buckets->config.count - 1;
+
+    for (int i = 0; i < buckets->bucket_count; i++) {
+        const struct bucket *bucket = &buckets->buckets[i];
+        TRY(LAUNCH(buckets->compute, buckets->dtype, triad, (long)bucket->elements,
+                   .y = bucket->data, .a = bucket->data, .b = bucket->data, .scale = scale));
+    }
+
+    return STATUS_OK;
+}
+
+enum status gradient_buckets_finish(struct gradient_buckets *buckets, bool more)
 {
     if (buckets == NULL)
         return STATUS_OK;
@@ -356,6 +371,8 @@ enum status gradient_buckets_finish(struct gradient_buckets *buckets)
     buckets->queued = 0;
     TRY(event_record(buckets->reduced, buckets->communication));
     TRY(stream_wait_event(buckets->compute, buckets->reduced));
+    if (more)
+        TRY(share_sums(buckets));
     for (int i = 0; !buckets->config.bucket_view && i < buckets->bucket_count; i++)
         TRY(copy_members(buckets, &buckets->buckets[i], true));
 

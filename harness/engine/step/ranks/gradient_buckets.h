@@ -32,7 +32,7 @@ enum status gradient_buckets_open(struct gradient_buckets **buckets,
 /* Waits for the stream's work. Before the encoder is closed; NULL is allowed. */
 void gradient_buckets_close(struct gradient_buckets *buckets);
 
-/* For the context of the passes that finish the gradients of an update; NULL for NULL. */
+/* For the context of the passes that finish gradients which are then sent; NULL for NULL. */
 const struct pass_listener *gradient_buckets_listener(const struct gradient_buckets *buckets);
 
 /* The piece of each of the encoder's parameters that this rank updates; NULL: all of them, as for
@@ -45,9 +45,9 @@ const struct side_stream *gradient_buckets_stream(const struct gradient_buckets 
 /* NULL: each rank keeps all parameters. */
 struct parameter_shards *gradient_buckets_shards(const struct gradient_buckets *buckets);
 
-/* After these passes: queues the buckets that are left, and makes the compute stream wait for
- * all. */
-enum status gradient_buckets_finish(struct gradient_buckets *buckets);
+/* After these passes: queues the buckets that are left, and makes the compute stream wait for all.
+ * `more`: another micro-batch is to be added to the sums, which are then sent again. */
+enum status gradient_buckets_finish(struct gradient_buckets *buckets, bool more);
 
 /* Bytes of the buckets that an update cannot hide behind backward: all that are queued after it,
  * and those whose last gradient is the last work of backward. */
