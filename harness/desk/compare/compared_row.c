@@ -154,7 +154,7 @@ const char *compare_noise_words(enum compare_noise noise)
 {
     static const char *const words[] = {
         [NOISE_UNKNOWN] = "",
-        [NOISE_REPETITIONS] = "one file per side, whose repetitions vary by",
+        [NOISE_REPETITIONS] = "more than is stated: these files show that runs vary by",
         [NOISE_RUNS] = "runs of one side vary by",
         [NOISE_ROWS] = "runs of one side vary by",
         [NOISE_STATED] = "runs are said to vary by",
@@ -167,17 +167,10 @@ static void explain_undecided(struct compared_row *row, double reach, double lim
 {
     double target = 2 * limit;
 
-    if (row->noise == NOISE_UNKNOWN || (row->noise == NOISE_REPETITIONS && row->between > 0)) {
+    if (row->noise == NOISE_UNKNOWN) {
         row->lacks_runs = true;
-        if (row->noise == NOISE_UNKNOWN)
-            snprintf(
-                row->reason, sizeof row->reason,
-                "one file per side shows no run-to-run noise: give three per side, or --noise");
-        else
-            snprintf(row->reason, sizeof row->reason,
-                     "one file per side, whose repetitions vary by %.1f%%, more than runs are said "
-                     "to: give three per side",
-                     100 * row->between);
+        snprintf(row->reason, sizeof row->reason,
+                 "one file per side shows no run-to-run noise: give three per side, or --noise");
         return;
     }
     if (isinf(reach)) {
@@ -216,7 +209,7 @@ static void call(struct compared_row *row, bool larger, const struct compare_rul
 struct difference {
     double change, error, freedom;
     double chance; /* of an alarm by noise alone */
-    bool overlap;
+    bool overlap, rests_on_one;
 };
 
 /* If the rows as a whole moved, one that moved the same way needs no more than the usual chance of
@@ -225,13 +218,27 @@ static double chance_of(const struct compared_row *row, double change, const str
                         const struct compare_rule *rule)
 {
     int moved = runs != NULL ? run_noise_moved(runs, row->runs[SIDE_BASE], row->runs[SIDE_NEW],
-                                               log1p(rule->threshold))
+                                               rule->noise, log1p(rule->threshold))
                              : 0;
 
-    if (row->noise == NOISE_STATED && row->runs[SIDE_BASE] == 1 && row->runs[SIDE_NEW] == 1)
-        return chance_alarm[row->place] / fmax(rule->rows, 1);
-    return row->place == PLACE_BEST && change * moved > 0 ? CHANCE_WITH_ALL
-                                                          : chance_alarm[row->place];
+    if (row->place == PLACE_BEST && change * moved > 0)
+        return CHANCE_WITH_ALL;
+    return chance_alarm[row->place] /
+           (row->runs[SIDE_BASE] == 1 && row->runs[SIDE_NEW] == 1 ? fmax(rule->rows, 1) : 1);
+}
+
+/* A count that is the same in all repetitions has no odd run. */
+static bool rests_on_one(const struct side sides[SIDES], const struct side_noise *noise,
+                         const struct run_noise *runs, double limit)
+{
+    double change = sides[SIDE_NEW].mean - sides[SIDE_BASE].mean;
+
+    if (noise->run == 0)
+        return false;
+    if (sides[SIDE_BASE].count > 1 && sides[SIDE_NEW].count > 1)
+        return sides_rest_on_one(sides);
+    return (runs != NULL && !(runs->most * change > 0 && fabs(runs->most) > limit)) ||
+           sides_rest_on_one(sides);
 }
 
 static void judge_difference(struct compared_row *row, const struct difference *difference,
@@ -241,7 +248,7 @@ static void judge_difference(struct compared_row *row, const struct difference *
     double reach, margin;
 
     row->verdict = COMPARE_UNDECIDED;
-    if (row->noise == NOISE_UNKNOWN || (row->noise == NOISE_REPETITIONS && row->between > 0)) {
+    if (row->noise == NOISE_UNKNOWN) {
         row->low = row->high = NAN;
         explain_undecided(row, NAN, limit);
         return;
@@ -259,6 +266,14 @@ static void judge_difference(struct compared_row *row, const struct difference *
             row->reason, sizeof row->reason,
             "%+.1f%%, but the runs of the two sides overlap: a few outlying runs are not a change",
             100 * expm1(change));
+    else if (difference->rests_on_one)
+        snprintf(row->reason, sizeof row->reason,
+                 "%+.1f%%, but it rests on one run, which may be an odd one%s: give three files "
+                 "per side",
+                 100 * expm1(change),
+                 row->runs[SIDE_BASE] > 1 && row->runs[SIDE_NEW] > 1
+                     ? ""
+                     : ", since most rows did not move so");
     else
         call(row, change > 0, rule);
 }
@@ -315,6 +330,7 @@ static enum status compare_at(struct compared_row *row, enum compare_place place
         .freedom = noise.freedom,
         .chance = chance_of(row, after->mean - base->mean, runs, rule),
         .overlap = sides_overlap(sides),
+        .rests_on_one = rests_on_one(sides, &noise, runs, log1p(rule->threshold)),
     };
     judge_difference(row, &difference, rule);
 
@@ -362,7 +378,7 @@ enum status compare_runs(struct compared_row *row, const struct benchmark_row *c
     row->best_of = sides_fewest_repetitions(sides);
     row->shows = NAN;
     row->runs_needed = 0;
-    row->lacks_runs = row->lacks_better = false;
+    row->lacks_runs = row->lacks_better = row->is_beyond = false;
     if (!(side_is_positive(&sides[SIDE_BASE]) && side_is_positive(&sides[SIDE_NEW]))) {
         judge_with_zeros(row, sides, rule);
         goto out;
@@ -381,6 +397,8 @@ enum status compare_runs(struct compared_row *row, const struct benchmark_row *c
     }
 
 out:
+    row->is_beyond = row->verdict == COMPARE_UNDECIDED && !row->lacks_better &&
+                     !(fabs(log1p(row->change)) <= log1p(rule->threshold));
     free(logs);
     free(locations);
     return status;

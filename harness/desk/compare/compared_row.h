@@ -3,15 +3,15 @@
  * The change is new over base, each the geometric mean of its runs (row_sides.h). From the noise of
  * a run follow, by Student's t, an interval of 95% and a verdict:
  * - slower, faster: the change is beyond the threshold, and farther from 0 than noise alone takes
- *   it in one comparison of 100; and the runs of the two sides hardly overlap, so that one odd run
- *   is no change (sides_overlap());
+ *   it in one comparison of 100; the runs of the two sides hardly overlap (sides_overlap()); and it
+ *   does not rest on one run: half of it is left without any one (sides_rest_on_one()), and where a
+ *   side has one run, most rows moved as far, or there is but one row;
  * - same: the whole interval is within the threshold;
  * - undecided: neither; the row says what it would take.
  *
  * Where the rows as a whole moved (run_noise_moved()), one that moved with them is called from one
  * chance of 20 on. With one file per side, whose noise is only stated, all rows together have the
- * chance of one in 100, and a row whose repetitions vary by more than what was stated is undecided:
- * the statement is not of it.
+ * chance of one in 100.
  *
  * A change that slows the common case and leaves the best as it is would be missed. Therefore a row
  * that is neither slower nor faster by its best repetitions is judged once more by the same rules
@@ -68,6 +68,7 @@ struct compared_row {
     double shows; /* of undecided: the least change that this noise lets be seen; NaN: not known */
     int runs_needed;   /* per side for a change of twice the threshold; 0: not known; at most
                           RUNS_MOST + 1 */
+    bool is_beyond;    /* undecided, though the change is beyond the threshold */
     bool lacks_runs;   /* undecided because one file per side shows no noise; `reason` says so */
     bool lacks_better; /* undecided because it moved, and nobody says which way is better */
     char reason[320];  /* where the verdict does not say all; else "" */

@@ -326,8 +326,6 @@ enum status comparison_make(struct comparison *comparison, const struct compare_
                             alone || is_complete(&found, sides) ? comparison->run_noise : NULL,
                             &comparison->rule));
         comparison->counts[row->verdict]++;
-        comparison->fewer += row->fewer && row->verdict != COMPARE_OTHER_WORK;
-        comparison->lost_more += row->lost_more && row->verdict != COMPARE_OTHER_WORK;
         comparison->lacks_better += row->lacks_better;
     }
     TRY_OUT(check_found(comparison, sides));
@@ -348,67 +346,81 @@ void comparison_release(struct comparison *comparison)
 
 /* --- The gate --- */
 
-/* The verdicts that fail a gate, unless it accepts them. Three more faults are properties of a row
- * beside its verdict. */
-static const struct fault {
-    enum compare_verdict verdict;
-    bool is_missing; /* accepted by allow_missing */
-    bool is_open;    /* accepted unless strict */
-} faults[] = {
-    { COMPARE_SLOWER, false, false },      { COMPARE_OTHER_WORK, true, false },
-    { COMPARE_MISSING, true, false },      { COMPARE_UNDECIDED, false, true },
-    { COMPARE_NOT_MEASURED, false, true },
+/* What speaks against a row, the worst first. */
+enum row_fault {
+    FAULT_SLOWER,
+    FAULT_MOVED,
+    FAULT_MISSING,
+    FAULT_FEWER,
+    FAULT_LOST,
+    FAULT_OTHER_WORK,
+    FAULT_BEYOND,
+    FAULT_UNDECIDED,
+    FAULT_NOT_MEASURED,
+    FAULTS /* none */
 };
 
-static const char *const words_fewer = "missing in some files of new",
-                         *const words_lost = "lost more repetitions in new than in base",
-                         *const words_better =
-                             "moved, and --better does not say which way is better";
+static const struct {
+    const char *words;
+    enum gate_end end;
+} faults[FAULTS] = {
+    [FAULT_SLOWER] = { "slower", GATE_FAILED },
+    [FAULT_MOVED] = { "moved, and --better does not say which way is better", GATE_FAILED },
+    [FAULT_MISSING] = { "missing", GATE_FAILED },
+    [FAULT_FEWER] = { "missing in some files of new", GATE_FAILED },
+    [FAULT_LOST] = { "lost more repetitions in new than in base", GATE_FAILED },
+    [FAULT_OTHER_WORK] = { "other work", GATE_UNTOLD },
+    [FAULT_BEYOND] = { "undecided beyond the threshold", GATE_UNTOLD },
+    [FAULT_UNDECIDED] = { "undecided", GATE_UNTOLD },
+    [FAULT_NOT_MEASURED] = { "not measured", GATE_UNTOLD },
+};
 
-static bool accepts(const struct compare_gate *gate, const struct fault *fault)
+static enum row_fault fault_of(const struct compared_row *row, const struct compare_gate *gate)
 {
-    return (fault->is_missing && gate->allow_missing) || (fault->is_open && !gate->strict);
+    const bool wants_all = !gate->allow_missing, strict = gate->strict;
+
+    if (row->lacks_better)
+        return FAULT_MOVED;
+    if (row->verdict == COMPARE_SLOWER)
+        return FAULT_SLOWER;
+    if (row->verdict == COMPARE_OTHER_WORK)
+        return wants_all ? FAULT_OTHER_WORK : FAULTS;
+    if (wants_all && (row->verdict == COMPARE_MISSING || row->fewer || row->lost_more))
+        return row->verdict == COMPARE_MISSING ? FAULT_MISSING
+               : row->fewer                    ? FAULT_FEWER
+                                               : FAULT_LOST;
+    if (row->verdict == COMPARE_UNDECIDED)
+        return row->is_beyond ? FAULT_BEYOND : strict ? FAULT_UNDECIDED : FAULTS;
+    return row->verdict == COMPARE_NOT_MEASURED && strict ? FAULT_NOT_MEASURED : FAULTS;
 }
 
 const char *gate_fault(const struct compared_row *row, const struct compare_gate *gate)
 {
-    if (row->lacks_better)
-        return words_better;
-    for (size_t i = 0; i < ARRAY_SIZE(faults); i++)
-        if (faults[i].verdict == row->verdict && !accepts(gate, &faults[i]))
-            return compare_verdict_name(row->verdict);
-    if (gate->allow_missing || row->verdict == COMPARE_OTHER_WORK)
-        return NULL;
-    return row->fewer ? words_fewer : row->lost_more ? words_lost : NULL;
+    enum row_fault fault = fault_of(row, gate);
+
+    return fault < FAULTS ? faults[fault].words : NULL;
 }
 
-bool comparison_passes(const struct comparison *comparison, const struct compare_gate *gate,
-                       char *why, size_t size)
+enum gate_end comparison_end(const struct comparison *comparison, const struct compare_gate *gate,
+                             char *why, size_t size)
 {
-    const struct {
-        int count;
-        bool accepted;
-        const char *words;
-    } others[] = {
-        { comparison->fewer, gate->allow_missing, words_fewer },
-        { comparison->lost_more, gate->allow_missing, words_lost },
-        { comparison->lacks_better, false, words_better },
-    };
-    int common = 0;
+    enum gate_end end = GATE_PASSED;
+    int counts[FAULTS + 1] = { 0 }, common = 0;
 
     why[0] = '\0';
-    for (int i = 0; i < COMPARE_VERDICTS; i++)
-        if (compare_is_common((enum compare_verdict)i))
-            common += comparison->counts[i];
-    if (common == 0)
-        text_append(why, size, "no row could be compared");
-    for (size_t i = 0; i < ARRAY_SIZE(faults); i++) {
-        int count = comparison->counts[faults[i].verdict];
-        if (!accepts(gate, &faults[i]) && count > 0)
-            text_join(why, size, ", ", "%d %s", count, compare_verdict_name(faults[i].verdict));
+    for (int i = 0; i < comparison->count; i++) {
+        common += compare_is_common(comparison->rows[i].verdict);
+        counts[fault_of(&comparison->rows[i], gate)]++;
     }
-    for (size_t i = 0; i < ARRAY_SIZE(others); i++)
-        if (others[i].count > 0 && !others[i].accepted)
-            text_join(why, size, ", ", "%d %s", others[i].count, others[i].words);
-    return why[0] == '\0';
+    if (common == 0) {
+        text_append(why, size, "no row could be compared");
+        end = GATE_UNTOLD;
+    }
+    for (int i = 0; i < FAULTS; i++) {
+        if (counts[i] == 0)
+            continue;
+        text_join(why, size, ", ", "%d %s", counts[i], faults[i].words);
+        end = end == GATE_FAILED ? end : faults[i].end;
+    }
+    return end;
 }

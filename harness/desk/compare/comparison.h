@@ -13,7 +13,6 @@ struct comparison {
     struct compared_row *rows; /* in the order of the files, base first */
     int count;
     int counts[COMPARE_VERDICTS];
-    int fewer, lost_more; /* rows with these that were compared */
     int lacks_better;
     struct run_noise run_noise[PLACES];
 };
@@ -35,10 +34,11 @@ struct compare_gate {
     bool strict;        /* every row must be decided: none undecided, none without a value */
 };
 
-/* Whether nothing got slower and everything was compared that should be; always false where no row
- * was. `why` is what speaks against it: "1 slower, 2 missing"; "" if nothing does. */
-bool comparison_passes(const struct comparison *comparison, const struct compare_gate *gate,
-                       char *why, size_t size);
+/* PASSED: nothing got slower, and everything was compared that should be. UNTOLD: nothing is known
+ * to be wrong, but a change beyond the threshold is undecided, a row did other work, or no row was
+ * compared. `why` is what speaks against it: "1 slower, 2 missing"; "" if nothing does. */
+enum gate_end comparison_end(const struct comparison *comparison, const struct compare_gate *gate,
+                             char *why, size_t size);
 
 /* Why the gate does not pass because of this row, in the words of `why`: "slower", "missing"; NULL:
  * it passes. */

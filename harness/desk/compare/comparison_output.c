@@ -256,7 +256,7 @@ static void print_notes(const struct page *page, const struct view *view)
 
 /* --- The rows that decide --- */
 
-enum { DECIDING = 8 }; /* that are named for each fault */
+enum { DECIDING = 8, LEAST_RUNS = 3 }; /* DECIDING are named for each fault */
 
 /* How much a row matters among those of its fault. */
 static double weight_of(const struct compared_row *row)
@@ -303,7 +303,7 @@ static void print_fault(const struct page *page, const struct view *view, const 
 
 static void print_deciding(const struct page *page, const struct view *view)
 {
-    enum { FAULTS = COMPARE_VERDICTS + 3 };
+    enum { FAULTS = COMPARE_VERDICTS + 4 };
     struct {
         const char *words;
         int count;
@@ -323,6 +323,36 @@ static void print_deciding(const struct page *page, const struct view *view)
     for (int i = 0; i < count; i++) print_fault(page, view, faults[i].words, faults[i].count);
 }
 
+/* How many runs would decide the rows that moved. */
+static void print_advice(const struct page *page, const struct view *view)
+{
+    const struct comparison *comparison = view->comparison;
+    double limit = log1p(comparison->rule.threshold);
+    int rounds = 0;
+
+    for (int i = 0; i < comparison->count; i++) {
+        const struct compared_row *row = &comparison->rows[i];
+        double change = fabs(log1p(row->change));
+        int needed = row->between > 0 && isfinite(change)
+                         ? compare_runs_needed(row->between, change, limit)
+                         : 0;
+        if (row->is_beyond)
+            rounds = needed > rounds ? needed : rounds;
+        rounds = row->is_beyond && rounds < LEAST_RUNS ? LEAST_RUNS : rounds;
+    }
+    if (rounds > RUNS_MOST)
+        page_paragraph(
+            page, INK_PLAIN,
+            "To tell takes more than %d files per side, or a quieter machine: chokepoint "
+            "doctor says what disturbs this one.",
+            RUNS_MOST);
+    else if (rounds > 0)
+        page_paragraph(page, INK_PLAIN,
+                       "To tell, measure both in turns: chokepoint bench --rounds-of OLD NEW "
+                       "--rounds=%d --out=DIR; --command=COMMAND does it with any program.",
+                       rounds);
+}
+
 static void print_totals(const struct page *page, const struct view *view)
 {
     const struct comparison *comparison = view->comparison;
@@ -334,10 +364,13 @@ static void print_totals(const struct page *page, const struct view *view)
                  better == BETTER_BY_NAME  ? "which way is better is not known"
                  : better == BETTER_LARGER ? "larger is better"
                                            : "smaller is better");
-    if (view->remarks->passes)
+    if (view->remarks->end == GATE_PASSED)
         return;
-    page_paragraph(page, INK_BAD, "Not passed: %s", view->remarks->why);
+    page_paragraph(page, INK_BAD, "%s: %s",
+                   view->remarks->end == GATE_FAILED ? "Not passed" : "Cannot tell",
+                   view->remarks->why);
     print_deciding(page, view);
+    print_advice(page, view);
 }
 
 /* --- The page --- */
@@ -503,7 +536,8 @@ enum status comparison_json(const struct comparison *comparison, const struct co
                                      : NAN),
              KEY("base", files_json(&json, &sides[SIDE_BASE])),
              KEY("new", files_json(&json, &sides[SIDE_NEW])), KEY("doubts", remarks->doubts),
-             KEY("passed", remarks->passes), KEY("not_passed_because", remarks->why));
+             KEY("passed", (bool)(remarks->end == GATE_PASSED)),
+             KEY("exit_code", (double)remarks->end), KEY("not_passed_because", remarks->why));
     counts = json_object(&json, root, "counts");
     for (int i = 0; i < COMPARE_VERDICTS; i++)
         json_integer(&json, counts, compare_verdict_name((enum compare_verdict)i),

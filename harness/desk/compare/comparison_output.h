@@ -15,7 +15,7 @@ struct cell comparison_percent(double change);
 struct comparison_remarks {
     char doubts[2048]; /* of compare_doubts() */
     struct compare_gate gate;
-    bool passes; /* and why not: of comparison_passes() */
+    enum gate_end end; /* and why: of comparison_end() */
     char why[320];
     bool only_changed; /* leave out rows that are the same or undecided, unless the gate fails by
                           them */

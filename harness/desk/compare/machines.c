@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { VALUE = 200, SENTENCE = 640 };
+enum { VALUE = 200, SENTENCE = 640, ITERATIONS_MANY = 10 };
 
 /* A member of the context as text; "" when there is none. */
 typedef void member_text(const struct benchmark_file *file, const char *key, char text[VALUE]);
@@ -18,13 +18,6 @@ typedef void member_text(const struct benchmark_file *file, const char *key, cha
 static void plain_text(const struct benchmark_file *file, const char *key, char text[VALUE])
 {
     benchmark_file_context(file, key, text, VALUE);
-}
-
-static double member_of(const cJSON *object, const char *key)
-{
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
-
-    return cJSON_IsNumber(item) ? item->valuedouble : NAN;
 }
 
 /* "L1d 32 KiB, L3 256 MiB": each cache once, in the order of the file. */
@@ -36,7 +29,7 @@ static void caches_text(const struct benchmark_file *file, const char *key, char
     cJSON_ArrayForEach(cache, caches)
     {
         const char *type = json_text_of(cache, "type");
-        double level = member_of(cache, "level"), bytes = member_of(cache, "size");
+        double level = json_number_of(cache, "level"), bytes = json_number_of(cache, "size");
         const char *unit = bytes >= 1 << 20 ? "MiB" : "KiB";
         char one[64];
         if (!(bytes > 0) || !(level >= 1 && level <= 9))
@@ -59,6 +52,13 @@ static void processors_text(const struct benchmark_file *file, const char *key, 
     snprintf(text, VALUE, "%s%s", count, count[0] != '\0' ? " CPUs" : "");
 }
 
+static void switch_text(const struct benchmark_file *file, const char *key, char text[VALUE])
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(file->context, key);
+
+    snprintf(text, VALUE, "%s", cJSON_IsTrue(item) ? "on" : cJSON_IsFalse(item) ? "off" : "");
+}
+
 /* Members of the context in which files must agree, where both have them; the others are reasons to
  * doubt. */
 static const struct member {
@@ -75,6 +75,7 @@ static const struct member {
     { "cpu_model", "processor", plain_text, true },
     { "caches", "machine (its caches)", caches_text, true },
     { "host_name", "host", plain_text, false },
+    { "cpu_scaling_enabled", "scaling of the clock", switch_text, false },
     { "library_build_type", "build type", plain_text, false },
     { "device_driver", "driver", plain_text, false },
     { "environment", "environment", plain_text, false },
@@ -113,7 +114,7 @@ static bool disagree(const struct compare_files *sides, const struct member *mem
 
 static double clock_of(const struct benchmark_file *file)
 {
-    double mhz = member_of(file->context, "mhz_per_cpu");
+    double mhz = json_number_of(file->context, "mhz_per_cpu");
 
     return mhz > 0 ? mhz : NAN;
 }
@@ -170,6 +171,71 @@ static bool clocks_disagree(const struct compare_files *sides, char text[SENTENC
     return found;
 }
 
+/* --- What a file says of its runs --- */
+
+/* A file that began while others used more than half of the processors. */
+static bool is_loaded(const struct compare_files *sides, char text[SENTENCE])
+{
+    for (int i = 0; i < sides[SIDE_BASE].count + sides[SIDE_NEW].count; i++) {
+        const struct benchmark_file *file = compare_file_at(sides, i);
+        const cJSON *load = cJSON_GetObjectItemCaseSensitive(file->context, "load_avg");
+        double cpus = json_number_of(file->context, "num_cpus");
+        load = cJSON_IsArray(load) ? load->child : NULL;
+        if (!cJSON_IsNumber(load) || !(cpus > 0 && load->valuedouble > fmax(cpus / 2, 1.5)))
+            continue;
+        snprintf(text, SENTENCE, "%.100s was begun at a load of %.1f on %.0f CPUs", file->path,
+                 load->valuedouble, cpus);
+        return true;
+    }
+    return false;
+}
+
+/* Two files of one side that have the same content: they count as two runs that agree. */
+static bool is_copied(const struct compare_files *sides, char text[SENTENCE])
+{
+    for (int side = 0; side < SIDES; side++)
+        for (int i = 0; i < sides[side].count; i++)
+            for (int j = 0; j < i; j++) {
+                const struct benchmark_file *one = &sides[side].files[j],
+                                            *other = &sides[side].files[i];
+                if (!cJSON_Compare(one->root, other->root, true))
+                    continue;
+                snprintf(text, SENTENCE,
+                         "%.100s and %.100s are the same: copies are no runs of their own",
+                         one->path, other->path);
+                return true;
+            }
+    return false;
+}
+
+/* A row whose files have other labels, or of which one did a single iteration and others many, as a
+ * dry run does. */
+static bool is_row_unlike(const struct compare_files *sides, char text[SENTENCE])
+{
+    const struct benchmark_file *first = compare_file_at(sides, 0);
+
+    for (int i = 1; i < sides[SIDE_BASE].count + sides[SIDE_NEW].count; i++) {
+        const struct benchmark_file *file = compare_file_at(sides, i);
+        for (int j = 0; j < file->count; j++) {
+            const struct benchmark_row *row = &file->rows[j],
+                                       *other = benchmark_file_row(first, row->name);
+            double most = other != NULL ? fmax(row->iterations, other->iterations) : 0;
+            if (other != NULL && strcmp(row->label, other->label) != 0) {
+                snprintf(text, SENTENCE, "another label: %.100s has \"%.80s\" and \"%.80s\"",
+                         row->name, other->label, row->label);
+                return true;
+            }
+            if (most >= ITERATIONS_MANY && fmin(row->iterations, other->iterations) == 1) {
+                snprintf(text, SENTENCE,
+                         "%.100s ran for 1 iteration in %.100s, and for %.0f in another", row->name,
+                         (row->iterations == 1 ? file : first)->path, most);
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 /* --- All members --- */
 
 enum status compare_check(const struct compare_files *sides)
@@ -196,6 +262,12 @@ void compare_doubts(const struct compare_files *sides, char *text, size_t size)
         if (disagree(sides, &members[i], doubt))
             text_join(text, size, "; ", "%s", doubt);
     if (clocks_disagree(sides, doubt, &must))
+        text_join(text, size, "; ", "%s", doubt);
+    if (is_loaded(sides, doubt))
+        text_join(text, size, "; ", "%s", doubt);
+    if (is_copied(sides, doubt))
+        text_join(text, size, "; ", "%s", doubt);
+    if (is_row_unlike(sides, doubt))
         text_join(text, size, "; ", "%s", doubt);
 }
 

@@ -29,8 +29,8 @@ const struct benchmark_file *compare_file_at(const struct compare_files *sides, 
 /* Whether files can be compared at all. BAD_INPUT says which do not agree in what. */
 enum status compare_check(const struct compare_files *sides);
 
-/* Reasons to doubt a comparison, those of compare_check() too: another host, a debug build. "" when
- * there is none. */
+/* Reasons to doubt a comparison, those of compare_check() too: another host, a debug build, a load,
+ * a copy that counts as a run. "" when there is none. */
 void compare_doubts(const struct compare_files *sides, char *text, size_t size);
 
 /* The key of a file's machine, for a history: all that compare_check() looks at, and no host name.

@@ -162,14 +162,12 @@ struct side_noise sides_noise(const struct side sides[SIDES], const struct run_n
         noise.source = NOISE_REPETITIONS;
         chosen = 0;
         noise.freedom = within.freedom;
-    } else if (!isnan(stated) && within.freedom > 0) {
+    } else if (!isnan(stated)) {
         noise.source = NOISE_REPETITIONS;
-        chosen = variance_value(&within);
-        noise.freedom = within.freedom;
+        chosen = fmax(variance_of_locations(sides), runs != NULL ? pow(runs->alone, 2) : 0);
+        noise.freedom = within.freedom > 0 ? within.freedom : INFINITY;
     }
     noise.run = sqrt(chosen);
-    if (between.freedom == 0 && runs != NULL)
-        stated = isnan(stated) ? stated : fmax(stated, runs->alone);
     if (!isnan(stated) && !(noise.run >= stated)) {
         noise.source = NOISE_STATED;
         noise.run = stated;
@@ -203,4 +201,17 @@ bool sides_overlap(const struct side sides[SIDES])
             against += step < 0 ? 1 : step > 0 ? 0 : 0.5;
         }
     return against > OVERLAP_MOST * base->count * after->count;
+}
+
+bool sides_rest_on_one(const struct side sides[SIDES])
+{
+    double way = sides[SIDE_NEW].mean - sides[SIDE_BASE].mean;
+
+    for (int i = 0; i < SIDES; i++)
+        for (int j = 0; j < sides[i].count && sides[i].count > 1; j++) {
+            double moves = (sides[i].mean - sides[i].logs[j]) / (sides[i].count - 1);
+            if ((way + (i == SIDE_NEW ? moves : -moves)) / way < 0.5)
+                return true;
+        }
+    return false;
 }

@@ -15,7 +15,8 @@
  *   two busy cores, 9 had rows of the same work that differed 1.6 to 3.5 times, by more than
  *   repetitions explained. Only a count that is the same in all repetitions of each file, as of
  *   launches, is taken to have no noise; a time never is, since equal ones are rounded;
- * - at least what the caller says, and then also what repetitions vary by. */
+ * - at least what the caller says. Of one file against one file, what the repetitions of the row
+ *   and the changes of all rows show counts in its place, where it is more. */
 #pragma once
 
 #include "harness/desk/compare/file/benchmark_file.h"
@@ -73,3 +74,7 @@ int side_repetitions(const struct side *side);
  * than a quarter of all pairs of a base run and a new run are ordered the other way round than the
  * means; a tie counts half. The sides are those that sides_locate() filled. */
 bool sides_overlap(const struct side sides[SIDES]);
+
+/* Whether the difference rests on one of a side's several runs: without it, less than half of the
+ * difference is left (the jackknife; Tukey, Ann. Math. Statist. 29, 1958, 614). */
+bool sides_rest_on_one(const struct side sides[SIDES]);

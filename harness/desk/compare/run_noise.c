@@ -81,14 +81,22 @@ static double learn_common(struct run_noise *noise, int base, int after, const i
     return turns != NULL ? neighbours : sum / noise->freedom;
 }
 
-/* From one run per side: the rows' changes spread by the noise of two runs. */
-static enum status learn_alone(struct run_noise *noise, const double *logs, int rows)
+/* How far most rows moved; and, of one run per side, that the rows' changes spread by the noise of
+ * two runs. */
+static enum status learn_changes(struct run_noise *noise, const double *logs, int rows, int base,
+                                 int after)
 {
-    double *changes = NULL;
+    double *changes = NULL, low, high;
 
-    TRY(rows_make(&changes, rows));
-    for (int i = 0; i < rows; i++) changes[i] = logs[2 * i + 1] - logs[2 * i];
-    noise->alone = stats_bulk(changes, rows).deviation / sqrt(2);
+    TRY(rows_make(&changes, rows + 1));
+    for (int i = 0; i < rows; i++, logs += base + after)
+        changes[i] = stats_mean(logs + base, after) - stats_mean(logs, base);
+    stats_sort(changes, rows);
+    low = changes[(rows - 1) / 2];
+    high = changes[rows / 2];
+    noise->most = low > 0 ? low : fmin(high, 0);
+    if (rows >= RUN_NOISE_ROWS_LEAST && base == 1 && after == 1)
+        noise->alone = stats_bulk(changes, rows).deviation / sqrt(2);
     free(changes);
 
     return STATUS_OK;
@@ -102,8 +110,8 @@ enum status run_noise_learn(struct run_noise *noise, const double *logs, int row
     double *distances = NULL, *column = NULL;
 
     *noise = (struct run_noise){ .freedom = files - (base > 0) - (after > 0) };
-    if (rows >= RUN_NOISE_ROWS_LEAST && base == 1 && after == 1)
-        TRY_OUT(learn_alone(noise, logs, rows));
+    if (rows > 0 && base > 0 && after > 0)
+        TRY_OUT(learn_changes(noise, logs, rows, base, after));
     if (rows < RUN_NOISE_ROWS_LEAST || noise->freedom < 1)
         goto out;
     TRY_OUT(rows_make(&noise->centres, files));
@@ -131,18 +139,21 @@ out:
     return status;
 }
 
-int run_noise_moved(const struct run_noise *noise, int base, int after, double limit)
+int run_noise_moved(const struct run_noise *noise, int base, int after, double stated, double limit)
 {
-    double variance, reach;
+    const bool alone = base == 1 && after == 1;
+    double variance = alone ? stated * stated : NAN, shift = alone ? noise->most : noise->shift,
+           reach;
 
-    if (noise->rows == 0 || base == 0 || after == 0)
+    if (!alone && (noise->rows == 0 || base == 0 || after == 0))
         return 0;
-    variance = noise->common + STATS_MEDIAN_VARIANCE * noise->prior.variance / noise->rows;
-    reach = student_critical(RUN_NOISE_MOVED, noise->freedom) *
+    if (!alone)
+        variance = noise->common + STATS_MEDIAN_VARIANCE * noise->prior.variance / noise->rows;
+    reach = student_critical(RUN_NOISE_MOVED, alone ? INFINITY : noise->freedom) *
             sqrt(variance * (1.0 / base + 1.0 / after));
-    if (!(fabs(noise->shift) > fmax(limit, reach)))
+    if (!(fabs(shift) > limit && fabs(shift) > reach))
         return 0;
-    return noise->shift > 0 ? 1 : -1;
+    return shift > 0 ? 1 : -1;
 }
 
 void run_noise_release(struct run_noise *noise)

@@ -26,7 +26,8 @@ struct run_noise {
     double common;
     struct student_prior prior; /* of the rows' own parts */
     double *centres;            /* [base + new]: the c of each file; its own */
-    double shift;               /* the median over the rows of new over base, as a logarithm */
+    double shift;               /* new over base in the median of the rows, as a logarithm */
+    double most;  /* most rows moved as far, as a logarithm; 0: as many the other way, or no row */
     double alone; /* of one file per side: what a run varies by at least, as a relative standard
                    * deviation, since the rows' changes differ by that; 0: not known */
 };
@@ -35,14 +36,16 @@ struct run_noise {
  * files, then new's. `turns` is the order in which these base + new runs were measured, where they
  * were in turns: of the first two one was of each side, and so on. NULL: they were not. `rows` is 0
  * in the result where there are fewer than RUN_NOISE_ROWS_LEAST rows, or one run per side, when
- * only `alone` is learned: rows that did not change differ by noise alone, and half of them are
- * enough to tell it. */
+ * only `most` and `alone` are learned: rows that did not change differ by noise alone, and half of
+ * them are enough to tell it. */
 enum status run_noise_learn(struct run_noise *noise, const double *logs, int rows, int base,
                             int after, const int *turns);
 /* The way that the sides as a whole moved, by more than `limit` (a logarithm) and by more than what
- * runs vary by in common: 1, -1; 0: they did not, beyond a chance of RUN_NOISE_MOVED. */
+ * runs vary by in common: 1, -1; 0: they did not, beyond a chance of RUN_NOISE_MOVED. Of
+ * one run per side, all rows may move together by what runs are stated to vary by. */
 #define RUN_NOISE_MOVED 0.002
-int run_noise_moved(const struct run_noise *noise, int base, int after, double limit);
+int run_noise_moved(const struct run_noise *noise, int base, int after, double stated,
+                    double limit);
 
 void run_noise_release(struct run_noise *noise); /* all zero is allowed */
 

@@ -62,6 +62,9 @@ static enum answer look_data(struct checklist_row *row, const struct findings *f
         !(facts_computing_share(facts) >= RULE_BUSY_GOOD))
         return say(row, ANSWER_UNKNOWN, "no event of the trace is named after loading");
     hidden = loading_ns < RULE_SHARE_LEAST * facts->window_ns;
+    if (!(loading_ns > 0))
+        return say(row, ANSWER_YES, "the %s is never idle while the loop loads",
+                   is_alone(facts) ? "host" : "device");
     return say(row, hidden ? ANSWER_YES : ANSWER_UNKNOWN,
                "the %s is idle for %s of %s while the loop loads%s",
                is_alone(facts) ? "host" : "device", quantity_time(loading_ns / facts->steps).text,
@@ -92,6 +95,8 @@ static enum answer look_copies(struct checklist_row *row, const struct findings 
 
     if (is_alone(facts))
         return say(row, ANSWER_YES, "there is no device, and nothing is copied");
+    if (facts->summary->usage.kind_ns[WORK_COPY] == 0)
+        return say(row, ANSWER_YES, "nothing is copied");
     return say(row, share < RULE_SHARE_LEAST ? ANSWER_YES : ANSWER_UNKNOWN,
                "copies take %.1f%% of %s while no kernel runs%s", 100 * share,
                step_text(facts).text, share < RULE_SHARE_LEAST ? "" : NO_GAIN);
@@ -140,8 +145,9 @@ static enum answer look_ranks(struct checklist_row *row, const struct findings *
     (void)findings;
 
     if (usage->kind_ns[WORK_COMMUNICATION] == 0)
-        return say(row, facts->summary->trace->world_size > 1 ? ANSWER_UNKNOWN : ANSWER_YES,
-                   "the trace has no communication");
+        return facts->summary->trace->world_size > 1
+                   ? say(row, ANSWER_UNKNOWN, "the trace has no communication")
+                   : say(row, ANSWER_YES, "one rank shares with none: no communication");
     return say(row, share < RULE_COMMUNICATION_LEAST ? ANSWER_YES : ANSWER_UNKNOWN,
                "communication takes %.1f%% of %s while nothing is computed", 100 * share,
                step_text(facts).text);
@@ -275,7 +281,9 @@ static enum answer answer_of(struct checklist_row *row, const struct checklist_q
 {
     const struct summary *summary = facts->summary;
 
-    if (facts_are_foreign(facts) || (summary->timeline.work_count == 0 && !is_alone(facts)))
+    if (facts_are_foreign(facts))
+        return say(row, ANSWER_UNKNOWN, "the trace's rows are not read");
+    if ((summary->timeline.work_count == 0 && !is_alone(facts)))
         return say(row, ANSWER_UNKNOWN, "the trace shows no device work");
     if (facts_are_few(facts))
         return say(row, ANSWER_UNKNOWN, "the trace has too little work");

@@ -5,6 +5,7 @@
 #include "harness/desk/diagnosis/diagnosis.h"
 
 #include "harness/base/bisect.h"
+#include "harness/base/sort.h"
 #include "harness/base/system/thread.h"
 #include "harness/desk/analysis/soundness/processes.h"
 #include "harness/desk/diagnosis/digest/digest.h"
@@ -446,7 +447,13 @@ enum status diagnosis_join(struct diagnosis *diagnosis, int which, const struct 
 {
     struct joining joining = { diagnosis, which, others, count };
 
-    return arena_run(diagnosis->arenas[which], join_findings, &joining);
+    if (count == 0)
+        return STATUS_OK;
+    TRY(arena_run(diagnosis->arenas[which], join_findings, &joining));
+    if (which < diagnosis->run_count)
+        TRY(arena_run(diagnosis->arena, judge_run, diagnosis));
+
+    return STATUS_OK;
 }
 
 /* --- Lines from another trace --- */
@@ -466,8 +473,10 @@ static void take_lines(struct arena *arena, void *context)
         struct finding *finding = &taking->findings->items[i], placed = *finding;
         const struct rule *rule = rule_find(finding->id);
         finding_place_of(arena, &placed, rule->site, &facts);
-        if (placed.where.kind == PLACE_LINE)
+        if (placed.where.kind == PLACE_LINE) {
             finding->where = placed.where;
+            finding->library = placed.library;
+        }
     }
 }
 

@@ -40,9 +40,11 @@ struct diagnosis {
     int snapshot_count;
     /* the one whose findings are among those of the only trace */
     const struct snapshot_file *joined;
-    const struct program_times *program; /* likewise of the only trace's program; NULL: none */
-    struct table_choice tables;          /* the caller's, zeros at first */
-    struct what_if_choice what_if;       /* the caller sets it, too */
+    /* [count], the caller's, of the programs whose findings are joined; no wall time: none is
+     * known. NULL: of no trace */
+    const struct program_times *programs;
+    struct table_choice tables;    /* the caller's, zeros at first */
+    struct what_if_choice what_if; /* the caller sets it, too */
 
     /* Set for a run only. */
     struct ranks_together *together;

@@ -185,7 +185,7 @@ static void place_outside(struct arena *scratch, struct finding *finding,
     costly_times_add(&times, span.start_ns, all->start_ns, (double)(all->start_ns - span.start_ns));
     costly_times_add(&times, all->end_ns, span.end_ns, (double)(span.end_ns - all->end_ns));
     tree = call_tree_of(scratch, &summary->timeline, &summary->host, span.start_ns, span.end_ns);
-    finding->where = call_site_of(&tree, &times);
+    finding->where = call_site_of(&tree, &times, &finding->library);
 }
 
 void finding_place_of(struct arena *arena, struct finding *finding, enum finding_site site,
@@ -209,7 +209,7 @@ void finding_place_of(struct arena *arena, struct finding *finding, enum finding
     else if (sites[site].gather != NULL)
         sites[site].gather(&gathering);
     if (times.count > 0)
-        finding->where = call_site_of(&summary->calls, &times);
+        finding->where = call_site_of(&summary->calls, &times, &finding->library);
     arena_close(scratch);
 }
 
@@ -218,10 +218,10 @@ struct call_place finding_place_of_gap(struct arena *arena, const struct summary
 {
     struct arena *scratch = arena_scratch(arena);
     struct costly_times times = { .arena = scratch };
-    struct call_place place;
+    struct call_place place, library;
 
     costly_times_add(&times, gap->start_ns, gap->end_ns, (double)gap->time.idle_ns);
-    place = call_site_of(&summary->calls, &times);
+    place = call_site_of(&summary->calls, &times, &library);
     arena_close(scratch);
     return place;
 }

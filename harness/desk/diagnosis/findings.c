@@ -4,6 +4,7 @@
  * only by the rules that look at ranks, so these alone are asked again. */
 #include "harness/desk/diagnosis/findings.h"
 
+#include "harness/base/words/text.h"
 #include "harness/desk/diagnosis/finding_place.h"
 #include "harness/desk/diagnosis/rules/rules.h"
 #include "harness/desk/diagnosis/what_if.h"
@@ -26,6 +27,17 @@ const char *confidence_name(enum confidence confidence)
     static const char *const names[] = { "low", "medium", "high" };
 
     return (unsigned)confidence < ARRAY_SIZE(names) ? names[confidence] : "unknown";
+}
+
+const char *finding_why_minor(const struct finding *finding)
+{
+    if (finding->severity != SEVERITY_MINOR ||
+        !(finding->predicted_gain * (1 - RULE_SHARE_MAJOR) >= 1))
+        return "";
+    return finding->shares_time                    ? "; minor, as it overlaps with another finding"
+           : finding->once_fixed != NULL           ? "; minor until the other is fixed"
+           : finding->confidence == CONFIDENCE_LOW ? "; minor, as that is a guess"
+                                                   : "";
 }
 
 const char *finding_gain_bound(const struct finding *finding)
@@ -236,6 +248,14 @@ static bool any_costs(const struct findings *findings)
     return false;
 }
 
+/* Nothing of what the program does not do. */
+static void say_exposed(struct findings *findings, const char *kind, int64_t all_ns, double share)
+{
+    if (all_ns > 0)
+        text_append(findings->healthy, sizeof findings->healthy, "; exposed %s take%s %.1f%%", kind,
+                    strcmp(kind, "copies") == 0 ? "" : "s", 100 * share);
+}
+
 static void explain_health(struct findings *findings, const struct facts *facts)
 {
     const struct usage *usage = &facts->summary->usage;
@@ -252,15 +272,24 @@ static void explain_health(struct findings *findings, const struct facts *facts)
                  facts_of_whole(facts) ? "the trace" : "the step", 100 * RULE_SHARE_LEAST);
         return;
     }
-    snprintf(
-        findings->healthy, sizeof findings->healthy,
-        "the device is busy for %.0f%% of %s; no known cause costs %.0f%% or more; exposed copies "
-        "take %.1f%% and exposed communication %.1f%%",
-        100 * facts->busy_ns / facts->step_ns, facts->has_steps ? "the step" : "the trace",
-        100 * RULE_SHARE_LEAST, 100 * copies, 100 * communication);
+    snprintf(findings->healthy, sizeof findings->healthy,
+             "the device is busy for %.0f%% of %s; no known cause costs %.0f%% or more",
+             100 * facts->busy_ns / facts->step_ns, facts->has_steps ? "the step" : "the trace",
+             100 * RULE_SHARE_LEAST);
+    say_exposed(findings, "copies", usage->kind_ns[WORK_COPY], copies);
+    say_exposed(findings, "communication", usage->kind_ns[WORK_COMMUNICATION], communication);
 }
 
 /* --- Asking the rules --- */
+
+static const char *advice_of(const struct rule *rule, const struct traced_program *program)
+{
+    if (program->is_plain && rule->plain != NULL)
+        return rule->plain;
+    if (program->serves && rule->serving != NULL)
+        return rule->serving;
+    return !program->trains && rule->inferring != NULL ? rule->inferring : rule->advice;
+}
 
 /* A finding as its rule leaves it, but for device time that a host which sets the pace may hide;
  * false: there is none. */
@@ -272,19 +301,18 @@ static bool ask_rule(struct finding *finding, const struct rule *rule, const str
             ? BOTTLENECK_HOST
             : rule->bottleneck;
 
-    *finding =
-        (struct finding){ .id = rule->id,
-                          .title = rule->title,
-                          .advice = rule->inferring != NULL && facts->infers ? rule->inferring
-                                                                             : rule->advice,
-                          .bottleneck = bottleneck,
-                          .severity = SEVERITY_MINOR,
-                          .confidence = CONFIDENCE_HIGH,
-                          .lost_ns_per_step = NAN,
-                          .predicted_gain = NAN,
-                          .replayed_share = 1,
-                          .of_whole = facts_of_whole(facts) };
-    if ((facts_are_foreign(facts) && rule->bottleneck != BOTTLENECK_UNSUPPORTED) ||
+    *finding = (struct finding){ .id = rule->id,
+                                 .title = rule->title,
+                                 .advice = advice_of(rule, &facts->program),
+                                 .bottleneck = bottleneck,
+                                 .severity = SEVERITY_MINOR,
+                                 .confidence = CONFIDENCE_HIGH,
+                                 .lost_ns_per_step = NAN,
+                                 .predicted_gain = NAN,
+                                 .replayed_share = 1,
+                                 .of_whole = facts_of_whole(facts) };
+    if (rule->judge == NULL ||
+        (facts_are_foreign(facts) && rule->bottleneck != BOTTLENECK_UNSUPPORTED) ||
         !rule->judge(finding, facts))
         return false;
     if (finding->bottleneck == BOTTLENECK_DEVICE && finding->severity > SEVERITY_INFORMATION &&
@@ -365,20 +393,22 @@ static void share_idle_time(struct findings *findings, const struct facts *facts
         }
         finding->shares_time = true;
         finding->severity = SEVERITY_MINOR;
-        finding_says(finding, "; another finding has this time, too, or some of it");
+        finding_says(finding, "; another finding has this time");
     }
     order_findings(findings, facts);
 }
 
 /* --- Findings that another one hides --- */
 
-/* A finding that takes half of the step or more makes all others small. */
+/* A finding that takes half of the step or more makes all others small. Not a lost core: waiting
+ * for one is in the times of all parts, and nobody knows what is left of each. */
 static bool first_hides(const struct findings *findings, const struct facts *facts)
 {
     const struct finding *first = &findings->items[0];
 
     return findings->count > 0 && first->severity == SEVERITY_CRITICAL && !first->gain_is_most &&
-           first->predicted_gain > 1 && facts->summary->steps.count >= IDLE_STEPS_LEAST;
+           first->predicted_gain > 1 && first->bottleneck != BOTTLENECK_UNCLEAR &&
+           facts->summary->steps.count >= IDLE_STEPS_LEAST;
 }
 
 /* The facts of the step that is left when the first finding is fixed. */

@@ -1,8 +1,10 @@
-/* The time of long steps beyond usual ones is one sum, which has one finding: it goes to the
- * garbage or to compilations if these are most of it, and else to the line that was seen most. */
+/* The time of long steps beyond usual ones is one sum: collections of garbage and compilations have
+ * findings of their own for their parts of it, and the rest is that of the line that was seen most.
+ */
 #include "harness/desk/diagnosis/program_times.h"
 
 #include "harness/base/figures/quantity.h"
+#include "harness/base/figures/statistics.h"
 #include "harness/desk/diagnosis/rules/rules.h"
 #include "harness/text/json.h"
 
@@ -16,6 +18,12 @@ enum { STEPS_LEAST = 16, LONG_LEAST = 2, COMPILING_LEAST = 3, PIECES_LEAST = 8 }
  * the later one is longer. */
 #define GROWTH_LEAST 1.5
 #define RISING_LEAST 0.8
+
+/* Memory: the fewest looks behind the warm-up, the growth from the first of them to the last, and
+ * how many times as many steps as so far are soon. */
+enum { LOOKS_LEAST = 8 };
+#define GROWN_LEAST 0.1
+#define SOON        10
 
 /* --- Reading --- */
 
@@ -32,6 +40,22 @@ static void read_line(struct program_line *line, const cJSON *json)
         snprintf(line->where.call, sizeof line->where.call, "%.60s()", json_text_of(json, "call"));
 }
 
+static void read_memory(struct program_times *times, const cJSON *json)
+{
+    const cJSON *steps = cJSON_GetObjectItemCaseSensitive(json, "memory_steps");
+    const cJSON *bytes = cJSON_GetObjectItemCaseSensitive(json, "memory_bytes");
+    int count = cJSON_GetArraySize(steps);
+
+    if (cJSON_GetArraySize(bytes) != count)
+        return;
+    times->available_bytes = fmax(0, json_number_of(json, "available_bytes"));
+    for (int i = 0; i < count && i < PROGRAM_LOOKS; i++) {
+        times->memory_steps[i] = json_number_at(steps, i);
+        times->memory_bytes[i] = json_number_at(bytes, i);
+        times->memory_count++;
+    }
+}
+
 bool program_times_read(struct program_times *times, const cJSON *json)
 {
     const cJSON *pieces = cJSON_GetObjectItemCaseSensitive(json, "pieces_s"), *line;
@@ -43,18 +67,22 @@ bool program_times_read(struct program_times *times, const cJSON *json)
         MEMBER(wall_s),      MEMBER(before_s),    MEMBER(recording_s),      MEMBER(after_s),
         MEMBER(steps),       MEMBER(steps_s),     MEMBER(usual_s),          MEMBER(long_steps),
         MEMBER(long_s),      MEMBER(longest_s),   MEMBER(long_collected_s), MEMBER(compiling_steps),
-        MEMBER(compiling_s), MEMBER(core_wait_s),
+        MEMBER(compiling_s), MEMBER(core_wait_s), MEMBER(long_compiled_s),  MEMBER(long_compiles),
 #undef MEMBER
     };
+    const size_t added = ARRAY_SIZE(members) - 2; /* those from there on are not in older ones */
 
     *times = (struct program_times){ .wall_s = 0 };
     for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
         *members[i].value = json_number_of(json, members[i].name);
+        if (i >= added && isnan(*members[i].value))
+            *members[i].value = 0;
         if (!(*members[i].value >= 0))
             return false;
     }
     for (int i = 0; i < cJSON_GetArraySize(pieces) && i < PROGRAM_PIECES; i++)
         times->pieces_s[times->piece_count++] = json_number_at(pieces, i);
+    read_memory(times, json);
     cJSON_ArrayForEach(line, cJSON_GetObjectItemCaseSensitive(json, "lines"))
     {
         if (times->line_count < PROGRAM_LINES)
@@ -80,13 +108,16 @@ static bool costs_program(struct finding *finding, const char *id,
                           const struct program_times *times, double lost_s)
 {
     const struct rule *rule = rule_find(id);
-    bool crowded = times->core_wait_s > 0.1 * times->steps_s;
+    double waited = times->core_wait_s / times->steps_s;
+    enum confidence confidence = waited > 1 ? CONFIDENCE_LOW /* caches are cold again and again */
+                                 : waited > 0.1 ? CONFIDENCE_MEDIUM
+                                                : CONFIDENCE_HIGH;
 
     *finding = (struct finding){ .id = rule->id,
                                  .title = rule->title,
                                  .advice = rule->advice,
                                  .bottleneck = rule->bottleneck,
-                                 .confidence = crowded ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH,
+                                 .confidence = confidence,
                                  .replayed_share = 1,
                                  .mean_step_ns = 1e9 * times->steps_s / times->steps };
     lost_s = fmin(lost_s, times->steps_s - times->busy_s * times->steps);
@@ -133,27 +164,40 @@ static bool judge_recompilation(struct finding *finding, const struct program_ti
     return true;
 }
 
-static bool judge_long_steps(struct finding *finding, const struct program_times *times)
+static void say_long_steps(struct finding *finding, const struct program_times *times)
 {
-    bool garbage = times->long_collected_s > 0.5 * times->long_s;
-
-    if (times->long_steps < LONG_LEAST || /* one stall is no cause */
-        !costs_program(finding, garbage ? "garbage_collection" : "rare_work", times,
-                       garbage ? times->long_collected_s : times->long_s))
-        return false;
     finding_says(finding,
                  "%.0f of %.0f steps take three times as long as the usual %s or more, up to %s; "
                  "what exceeds that is %s of the %s of all steps",
                  times->long_steps, times->steps, quantity_time(1e9 * times->usual_s).text,
                  quantity_time(1e9 * times->longest_s).text,
                  quantity_time(1e9 * times->long_s).text, quantity_time(1e9 * times->steps_s).text);
-    if (garbage)
-        finding_says(finding, ", and Python's collections take %s of it",
-                     quantity_time(1e9 * times->long_collected_s).text);
-    else { /* nobody does without all of it */
-        finding->predicted_gain = NAN;
-        place_at(finding, times, "long", 0.1);
-    }
+}
+
+static bool judge_garbage(struct finding *finding, const struct program_times *times)
+{
+    if (times->long_steps < LONG_LEAST ||
+        !costs_program(finding, "garbage_collection", times, times->long_collected_s))
+        return false;
+    say_long_steps(finding, times);
+    finding_says(finding, ", and Python's collections take %s of it",
+                 quantity_time(1e9 * times->long_collected_s).text);
+    return true;
+}
+
+static bool judge_rare_work(struct finding *finding, const struct program_times *times)
+{
+    double known_s = times->long_collected_s + times->long_compiled_s;
+
+    if (times->long_steps - times->long_compiles < LONG_LEAST || /* one stall is no cause */
+        !costs_program(finding, "rare_work", times, times->long_s - known_s))
+        return false;
+    say_long_steps(finding, times);
+    if (known_s > 0)
+        finding_says(finding, ", %s of it garbage and compilations",
+                     quantity_time(1e9 * known_s).text);
+    finding->predicted_gain = NAN; /* nobody does without all of it */
+    place_at(finding, times, "long", 0.1);
     return true;
 }
 
@@ -183,6 +227,46 @@ static bool judge_growth(struct finding *finding, const struct program_times *ti
     return true;
 }
 
+/* The first quarter warms up: caches fill, and workers start. A line through the rest tells the
+ * slope. */
+static bool judge_memory(struct finding *finding, const struct program_times *times)
+{
+    const struct rule *rule = rule_find("host_memory_growth");
+    int first = times->memory_count / 4, count = times->memory_count - first, rising = 0, pairs = 0;
+    const double *steps = times->memory_steps + first, *bytes = times->memory_bytes + first;
+    double grown, per_step, left, explained;
+
+    if (count < LOOKS_LEAST || !(steps[count - 1] > steps[0]))
+        return false;
+    for (int i = 0; i < count; i++)
+        for (int j = i + 1; j < count; j++, pairs++) rising += bytes[j] > bytes[i];
+    grown = bytes[count - 1] - bytes[0];
+    per_step = stats_slope(steps, bytes, count, &explained);
+    if (rising < RISING_LEAST * pairs || !(grown >= GROWN_LEAST * bytes[0]) || !(per_step > 0))
+        return false;
+    left = times->available_bytes / per_step;
+    *finding = (struct finding){
+        .id = rule->id,
+        .title = rule->title,
+        .advice = rule->advice,
+        .bottleneck = rule->bottleneck,
+        .confidence = CONFIDENCE_MEDIUM,
+        .severity = left <= SOON * times->steps ? SEVERITY_MAJOR : SEVERITY_MINOR,
+        .lost_ns_per_step = NAN,
+        .predicted_gain = NAN,
+    };
+    finding_judges(finding, "growth of memory", grown / bytes[0], GROWN_LEAST, 1);
+    finding_says(finding,
+                 "the program and its workers take %s of the host's memory after %.0f steps and %s "
+                 "after %.0f, %s more with each step",
+                 quantity_bytes(bytes[0]).text, steps[0], quantity_bytes(bytes[count - 1]).text,
+                 steps[count - 1], quantity_bytes(per_step).text);
+    if (times->available_bytes > 0)
+        finding_says(finding, "; the %s that are left last for %.0f steps",
+                     quantity_bytes(times->available_bytes).text, left);
+    return true;
+}
+
 int program_times_judge(struct finding findings[PROGRAM_FINDINGS],
                         const struct program_times *times)
 {
@@ -191,8 +275,9 @@ int program_times_judge(struct finding findings[PROGRAM_FINDINGS],
     if (!(times->steps >= STEPS_LEAST) || !(times->steps_s > 0))
         return 0;
     count += judge_recompilation(&findings[count], times);
-    if (count == 0 || times->long_s > 2 * times->compiling_s)
-        count += judge_long_steps(&findings[count], times);
+    count += judge_garbage(&findings[count], times);
+    count += judge_rare_work(&findings[count], times);
     count += judge_growth(&findings[count], times);
+    count += judge_memory(&findings[count], times);
     return count;
 }

@@ -3,11 +3,14 @@
  * step, and the gain that no replay sees. */
 #include "harness/desk/diagnosis/what_if.h"
 
+#include "harness/base/words/nearest.h"
+#include "harness/base/words/text.h"
 #include "harness/desk/diagnosis/findings.h"
 #include "harness/desk/diagnosis/rules/rules.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 /* A cause with what its finding says of its change. */
 struct cause {
@@ -298,4 +301,53 @@ struct next_fix next_fix_of(const struct findings *findings, const struct facts 
     next.gain = step_without(&causes, 1) / step_without(&causes, 3);
     find_pair(&next, &causes);
     return next;
+}
+
+/* --- Names --- */
+
+enum { CAUSES_MOST = 24, CAUSE_NAME = 24 };
+
+/* A finding whose change replays know. */
+static enum status find_cause(const struct rule **found, const char *name)
+{
+    const char *ids[CAUSES_MOST], *near;
+    const struct rule *rule;
+    char known[CAUSES_MOST * CAUSE_NAME] = "";
+    int count = 0;
+
+    *found = rule_find(name);
+    if (*found != NULL && rule_is_replayed(*found))
+        return STATUS_OK;
+    for (int i = 0; (rule = rule_at(i)) != NULL; i++)
+        if (rule_is_replayed(rule) && count < CAUSES_MOST) {
+            text_join(known, sizeof known, ", ", "%s", rule->id);
+            ids[count++] = rule->id;
+        }
+    if (*found != NULL)
+        FAIL(STATUS_BAD_USAGE, "--what-if=%s: no replay knows that change, but those of %s", name,
+             known);
+    near = nearest_name(name, ids, count);
+    FAIL(STATUS_BAD_USAGE, "--what-if: there is no cause %.60s; %s%s%s",
+         name[0] != '\0' ? name : "\"\"", near != NULL ? "did you mean " : "replays know ",
+         near != NULL ? near : known, near != NULL ? "?" : "");
+}
+
+enum status what_if_choice_read(struct what_if_choice *choice, const char *names)
+{
+    *choice = (struct what_if_choice){ .asked = true };
+    while (names != NULL) {
+        size_t length = strcspn(names, ",");
+        char name[64];
+        snprintf(name, sizeof name, "%.*s", (int)length, names);
+        if (choice->count == WHAT_IF_CAUSES)
+            FAIL(STATUS_BAD_USAGE, "--what-if: at most %d causes", WHAT_IF_CAUSES);
+        TRY(find_cause(&choice->rules[choice->count], name));
+        for (int i = 0; i < choice->count; i++)
+            if (choice->rules[i] == choice->rules[choice->count])
+                FAIL(STATUS_BAD_USAGE, "--what-if: %s is named twice", name);
+        choice->count++;
+        names = names[length] == ',' ? names + length + 1 : NULL;
+    }
+
+    return STATUS_OK;
 }

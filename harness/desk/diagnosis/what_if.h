@@ -5,6 +5,7 @@
  * other. */
 #pragma once
 
+#include "harness/base/status.h"
 #include "harness/desk/diagnosis/rules/finding.h"
 
 struct facts;
@@ -22,6 +23,10 @@ struct what_if_choice {
     const struct rule *rules[WHAT_IF_CAUSES];
     int count; /* 0: the first findings of the trace, in all combinations */
 };
+
+/* Asks for these causes: ids of findings between commas; NULL: the first findings, in all
+ * combinations. BAD_USAGE: no replay knows one, one is named twice, or they are too many. */
+enum status what_if_choice_read(struct what_if_choice *choice, const char *names);
 
 struct what_if_row {
     unsigned causes; /* a bit for each of what_if's */

@@ -4,6 +4,7 @@
 
 #include "harness/base/figures/quantity.h"
 #include "harness/desk/analysis/summary.h"
+#include "harness/desk/analysis/tables/spans.h"
 #include "harness/desk/page/diagnosis_ranks.h"
 #include "harness/desk/page/program_page.h"
 #include "harness/desk/page/snapshot_page.h"
@@ -38,12 +39,14 @@ static void print_share(const struct page *page, const char *name, double ns, do
 /* --- Input --- */
 
 /* The origin of the trace: the device, how much was recorded, and by whom. */
-static void print_origin(const struct page *page, const struct summary *summary)
+static void print_origin(const struct page *page, const struct summary *summary,
+                         const struct facts *facts)
 {
     const struct trace_file *trace = summary->trace;
     const struct event_device *device = timeline_device(&summary->timeline);
     const char *name = summary->timeline.host_alone                ? "a host alone"
                        : device != NULL && device->name[0] != '\0' ? device->name
+                       : facts_are_foreign(facts)                  ? trace->unread_device
                                                                    : "a device without a name";
     char devices[48] = "", rank[64] = "";
 
@@ -53,8 +56,9 @@ static void print_origin(const struct page *page, const struct summary *summary)
     if (trace->rank >= 0 && trace->world_size > 1)
         snprintf(rank, sizeof rank, "; rank %lld of %lld", (long long)trace->rank,
                  (long long)trace->world_size);
-    page_paragraph(page, INK_DIM, "%s%s; %lld events in %s of %s%s", name, devices,
+    page_paragraph(page, INK_DIM, "%s%s; %lld events%s %s of %s%s", name, devices,
                    (long long)(trace->digest != NULL ? trace->digest_events : trace->event_count),
+                   facts_are_foreign(facts) ? " read from" : " in",
                    quantity_bytes((double)trace->text_bytes).text,
                    trace->recorder != NULL ? trace->recorder : "text", rank);
 }
@@ -104,6 +108,16 @@ static void print_untraced(const struct page *page, const struct trace_file *tra
                    quantity_time(trace->cost.step_ns).text, cost);
 }
 
+static void print_counters(const struct page *page, const struct trace_file *trace)
+{
+    char counters[COUNTERS_TEXT];
+
+    if (!hardware_counters_known(&trace->counters))
+        return;
+    counters_print(counters, &trace->counters);
+    page_paragraph(page, INK_DIM, "Without a tracer, by the GPU's own counters: %s.", counters);
+}
+
 /* A busy neighbour makes every time longer, so the reader is told before the findings. */
 static void print_others(const struct page *page, const struct trace_file *trace)
 {
@@ -134,7 +148,7 @@ static void print_other_mean(const struct page *page, const struct facts *facts,
 {
     struct quantity_text mean = quantity_time(mean_ns), other = quantity_time(facts->step_ns);
 
-    if (strcmp(mean.text, other.text) != 0)
+    if (!facts_are_foreign(facts) && strcmp(mean.text, other.text) != 0)
         page_paragraph(page, INK_DIM,
                        "From the start of the first step to the end of the last there are %s per "
                        "step: the findings use that.",
@@ -152,13 +166,23 @@ static void print_step(const struct page *page, const struct summary *summary,
     };
     const struct steps *steps = &summary->steps;
     struct quantity_text mean = quantity_time(steps->mean_ns);
+    const char *mark;
+    int64_t prefills = 0, engine = facts_engine_marks(facts, &mark);
     char heading[160];
 
+    if (steps->count == 0 && facts_are_foreign(facts))
+        return;
     if (steps->count == 0) {
         page_heading(page, "Step");
-        page_paragraph(page, INK_DIM, "The trace marks no steps (%s).",
-                       summary->trace->recorder != NULL ? "NVTX ranges such as \"step 12\""
-                                                        : "ProfilerStep#N");
+        if (engine > 0)
+            page_paragraph(page, INK_DIM,
+                           "The trace has %lld step%s of the engine (%.60s), too few for means.",
+                           (long long)engine, engine == 1 ? "" : "s", mark);
+        else
+            page_paragraph(page, INK_DIM, "The trace marks no steps%s.",
+                           facts->program.serves              ? ""
+                           : summary->trace->recorder != NULL ? " (NVTX ranges such as \"step 12\")"
+                                                              : " (ProfilerStep#N)");
         return;
     }
     if (steps->count == 1)
@@ -174,14 +198,20 @@ static void print_step(const struct page *page, const struct summary *summary,
     if (summary->trace->step_range != 0)
         page_paragraph(page, INK_DIM, "The ranges \"%.60s\" count as steps.",
                        trace_file_name(summary->trace, summary->trace->step_range));
+    if (facts_steps_of_engine(facts, &prefills))
+        page_paragraph(page, INK_DIM,
+                       "The engine's steps count: %lld with prompts (prefill), %lld that decode.",
+                       (long long)prefills, (long long)(steps->count - prefills));
     print_other_mean(page, facts, steps->mean_ns);
     print_untraced(page, summary->trace);
+    print_counters(page, summary->trace);
     print_others(page, summary->trace);
 }
 
 /* Communication counts where no computation runs, copies and memsets where no kernel does: so the
  * parts sum to the span. */
-static void print_usage(const struct page *page, const struct summary *summary)
+static void print_usage(const struct page *page, const struct summary *summary,
+                        const struct facts *facts)
 {
     static const char *const causes[IDLE_CAUSE_COUNT] = {
         [IDLE_HOST_WAIT] = "idle: the host had not launched",
@@ -195,7 +225,9 @@ static void print_usage(const struct page *page, const struct summary *summary)
 
     if (usage->work_count == 0) {
         page_heading(page, "Device");
-        page_paragraph(page, INK_DOUBTFUL, "The trace holds no device work.");
+        page_paragraph(page, INK_DOUBTFUL,
+                       facts_are_foreign(facts) ? "None of the device's rows is read."
+                                                : "The trace holds no device work.");
         return;
     }
     snprintf(heading, sizeof heading, "Device: busy %.1f%% of %s, from its first work to its last",
@@ -221,9 +253,9 @@ static void print_launches(const struct page *page, const struct launches *launc
         return;
     page_paragraph(
         page, INK_DIM,
-        "%lld launches: work starts %s after its launch on average (at most %s); the longest "
-        "queue on a stream: %lld.",
-        (long long)launches->count,
+        "%lld launch%s: work starts %s after its launch on average (at most %s); the longest queue "
+        "on a stream: %lld.",
+        (long long)launches->count, launches->count == 1 ? "" : "es",
         quantity_time((double)launches->delay_ns / (double)launches->count).text,
         quantity_time((double)launches->delay_max_ns).text, (long long)launches->queue_max);
 }
@@ -235,26 +267,35 @@ void diagnosis_cost(char *text, size_t size, const struct finding *finding,
 {
     bool costs = finding->lost_ns_per_step > 0, gains = finding->predicted_gain > 1;
     char gain[QUANTITY_SIZE], cost[64] = "", share[96] = "", gained[48] = "";
+    int64_t once_in = finding->once_in_steps;
 
     if (costs && finding->mean_step_ns > 0)
         snprintf(share, sizeof share, ", %.0f%% of the mean of all steps, %s",
                  100 * finding->lost_ns_per_step / finding->mean_step_ns,
                  quantity_time(finding->mean_step_ns).text);
+    else if (costs && whole->ns > 0 && once_in > 0)
+        snprintf(share, sizeof share, ", %.0f%% of the %lld step%s that were recorded",
+                 100 * finding->lost_ns_per_step / whole->ns, (long long)once_in,
+                 once_in == 1 ? "" : "s");
     else if (costs && whole->ns > 0)
         snprintf(share, sizeof share, ", %.0f%% of %s", 100 * finding->lost_ns_per_step / whole->ns,
                  whole->text);
     quantity_factor(gain, finding->predicted_gain);
     if (costs)
-        snprintf(cost, sizeof cost, "%s %s%s%s",
-                 finding->confidence == CONFIDENCE_LOW ? "May cost" : "Costs",
-                 finding->gain_is_most ? "at most " : "",
-                 quantity_time(finding->lost_ns_per_step).text,
-                 finding->of_whole ? "" : " per step");
+        snprintf(
+            cost, sizeof cost, "%s %s%s%s",
+            finding->confidence == CONFIDENCE_LOW ? "May cost" : "Costs",
+            finding->gain_is_most ? "at most " : "",
+            quantity_time(finding->lost_ns_per_step * (once_in > 0 ? (double)once_in : 1)).text,
+            once_in > 0         ? " once"
+            : finding->of_whole ? ""
+                                : " per step");
     if (gains)
-        snprintf(gained, sizeof gained, "predicted gain %s%s%s; ",
-                 finding->once_fixed != NULL ? "then " : "", finding_gain_bound(finding), gain);
-    snprintf(text, size, "%s%s%s%s%s confidence.", cost, share, costs ? "; " : "", gained,
-             confidence_name(finding->confidence));
+        snprintf(gained, sizeof gained, "predicted gain %s%s%s%s; ",
+                 finding->once_fixed != NULL ? "then " : "", finding_gain_bound(finding), gain,
+                 once_in > 0 ? ", of these alone" : "");
+    snprintf(text, size, "%s%s%s%s%s confidence%s.", cost, share, costs ? "; " : "", gained,
+             confidence_name(finding->confidence), finding_why_minor(finding));
     text[0] = (char)toupper((unsigned char)text[0]);
 }
 
@@ -287,6 +328,16 @@ static void print_scenario(const struct page *page, const char *finding)
         page_command(page, "See it in small:", "explain %s", scenario);
 }
 
+static void print_place(const struct page *page, const char *name, const struct call_place *place)
+{
+    char text[CALL_PLACE_TEXT];
+
+    if (place->kind == PLACE_UNKNOWN)
+        return;
+    call_place_text(text, sizeof text, place);
+    page_detail(page, "%s: %s (%.0f%% of this time)", name, text, 100 * place->share);
+}
+
 void diagnosis_finding(const struct page *page, int number, const struct finding *finding,
                        const char *ranks, const struct diagnosis_whole *whole)
 {
@@ -294,7 +345,7 @@ void diagnosis_finding(const struct page *page, int number, const struct finding
                                      [SEVERITY_MINOR] = INK_DOUBTFUL,
                                      [SEVERITY_MAJOR] = INK_BAD,
                                      [SEVERITY_CRITICAL] = INK_BAD };
-    char cost[224], place[CALL_PLACE_TEXT];
+    char cost[288];
 
     page_item(page, number, finding->id, finding->title, inks[finding->severity],
               severity_name(finding->severity));
@@ -303,10 +354,8 @@ void diagnosis_finding(const struct page *page, int number, const struct finding
     page_detail(page, "%s", finding->evidence);
     diagnosis_cost(cost, sizeof cost, finding, whole);
     page_detail(page, "%s", cost);
-    if (finding->where.kind != PLACE_UNKNOWN) {
-        call_place_text(place, sizeof place, &finding->where);
-        page_detail(page, "Where: %s (%.0f%% of this time)", place, 100 * finding->where.share);
-    }
+    print_place(page, "Where", &finding->where);
+    print_place(page, "In the library", &finding->library);
     if (finding->advice != NULL && finding->advice[0] != '\0')
         page_detail(page, "Do: %s", finding->advice);
     print_scenario(page, finding->id);
@@ -372,7 +421,7 @@ void diagnosis_answer(const struct page *page, const struct findings *findings,
                       const struct diagnosis_whole *whole)
 {
     const struct finding *first = findings_first(findings);
-    char cost[224];
+    char cost[288];
 
     if (first == NULL) {
         page_summary(page, "In short: %s",
@@ -396,15 +445,15 @@ static void print_head(const struct page *page, const struct diagnosis *diagnosi
 {
     if (!view->unnamed)
         page_title(page, diagnosis->paths[which]);
-    if (diagnosis->program != NULL && !view->unnamed)
-        program_page(page, diagnosis->program);
+    if (diagnosis->programs != NULL && diagnosis->programs[which].wall_s > 0 && !view->unnamed)
+        program_page(page, &diagnosis->programs[which]);
     if (diagnosis->lines_from[which] != NULL)
         page_paragraph(
             page, INK_DIM,
             "Lines of code are those of %s, with stacks. Such steps take longer: only lines and "
             "their shares are read from them.",
             diagnosis->lines_from[which]);
-    print_origin(page, &diagnosis->summaries[which]);
+    print_origin(page, &diagnosis->summaries[which], &diagnosis->facts[which]);
     print_soundness(page, &diagnosis->summaries[which].soundness);
     if (!view->unnamed)
         diagnosis_headline(page, &diagnosis->findings[which].headline);
@@ -432,7 +481,7 @@ static enum status print_whole(const struct page *page, const struct diagnosis *
         return STATUS_OK;
     }
     print_step(page, summary, facts);
-    print_usage(page, summary);
+    print_usage(page, summary, facts);
     print_launches(page, &summary->launches);
     if (view->timeline > 0)
         TRY(timeline_text(page, summary, view->timeline));

@@ -5,6 +5,7 @@
 #include "harness/base/figures/quantity.h"
 #include "harness/base/words/text.h"
 #include "harness/desk/analysis/summary.h"
+#include "harness/desk/diagnosis/program_times.h"
 #include "harness/desk/page/diagnosis_page.h"
 #include "harness/desk/page/timeline_text.h"
 #include "harness/text/page_rows.h"
@@ -62,6 +63,55 @@ static void add_rank(struct page_rows *rows, const struct diagnosis *diagnosis, 
              quantity_time(figures->exposed_ns).text, quantity_time(figures->waits_ns).text,
              quantity_time(figures->part_ns[STEP_DATA_LOADING]).text,
              finding != NULL ? finding->id : "-");
+}
+
+/* --- Their programs --- */
+
+static const struct column program_columns[] = {
+    { "rank", 5, 0 },
+    { "program", 8, 0 },
+    { "before", 8, 0 },
+    { "steps", 8, 0 },
+    { "beyond", 8, 0 },
+    { "no core", 8, 0 },
+    { "recorded", 8, 0 },
+    { "after", 8, 0 },
+    { "most of what is beyond usual steps", PAGE_CUT, 0 },
+};
+
+static void add_program(struct page_rows *rows, const struct program_times *times, long long rank)
+{
+    const struct program_line *line = program_times_line(times, "long");
+    char place[CALL_PLACE_TEXT] = "-";
+
+    if (line != NULL)
+        call_place_text(place, sizeof place, &line->where);
+    PAGE_ROW(rows, NULL, quantity_count(rank).text, quantity_time(1e9 * times->wall_s).text,
+             quantity_time(1e9 * times->before_s).text,
+             quantity_time(1e9 * (times->steps_s - times->long_s)).text,
+             quantity_time(1e9 * times->long_s).text, quantity_time(1e9 * times->core_wait_s).text,
+             quantity_time(1e9 * times->recording_s).text, quantity_time(1e9 * times->after_s).text,
+             place);
+}
+
+/* A line per rank whose whole program was timed: rare work of one holds up all others. */
+static void print_programs(const struct page *page, const struct diagnosis *diagnosis)
+{
+    const struct program_times *programs = diagnosis->programs;
+    struct page_rows *rows = NULL;
+
+    for (int i = diagnosis_next_rank(diagnosis, -1); programs != NULL && i >= 0;
+         i = diagnosis_next_rank(diagnosis, diagnosis->traces[i]->rank)) {
+        if (!(programs[i].wall_s > 0))
+            continue;
+        if (rows == NULL) {
+            page_heading(page, "Programs: wall time from start to end");
+            rows = page_rows_open(program_columns, ARRAY_SIZE(program_columns));
+        }
+        add_program(rows, &programs[i], rank_of(diagnosis, i));
+    }
+    if (rows != NULL)
+        page_rows_print(page, rows);
 }
 
 /* --- The slow rank --- */
@@ -249,6 +299,7 @@ enum status diagnosis_ranks(const struct page *page, const struct diagnosis *dia
          i = diagnosis_next_rank(diagnosis, diagnosis->traces[i]->rank))
         add_rank(rows, diagnosis, i);
     page_rows_print(page, rows);
+    print_programs(page, diagnosis);
     print_slow(page, diagnosis);
     TRY(print_timeline(page, diagnosis, view->timeline));
     print_findings(page, diagnosis);

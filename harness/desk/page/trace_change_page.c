@@ -365,6 +365,16 @@ static cJSON *change_findings_json(struct json *json, const struct trace_change 
     return array;
 }
 
+cJSON *trace_changes_json(struct json *json, cJSON **array)
+{
+    enum { SCHEMA = 1 };
+    cJSON *root = json_object(json, NULL, NULL);
+
+    json_integer(json, root, "schema", SCHEMA);
+    *array = json_array(json, root, "explanations");
+    return root;
+}
+
 void trace_change_json(struct json *json, cJSON *array, const struct trace_change *change)
 {
     const struct step_change *step = &change->step;

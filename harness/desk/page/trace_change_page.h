@@ -7,5 +7,8 @@
 
 void trace_change_page(const struct page *page, const struct trace_change *change);
 
-/* Adds the change to an array. docs/compare.md describes the members. */
+/* An empty document of changes, and its array. */
+cJSON *trace_changes_json(struct json *json, cJSON **array);
+
+/* Adds the change to that array. docs/compare.md describes the members. */
 void trace_change_json(struct json *json, cJSON *array, const struct trace_change *change);

@@ -3,10 +3,10 @@
 #include "harness/desk/read/reader.h"
 
 #include "harness/base/words/text.h"
+#include "harness/desk/read/foreign_files.h"
 #include "harness/desk/read/input/read_ahead.h"
 #include "harness/desk/trace/trace_rows.h"
 
-#include <ctype.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <string.h>
@@ -59,94 +59,7 @@ void formats_endings(char text[FORMAT_ENDINGS_TEXT], const struct trace_format *
                                    length > 0 ? " or " : "", *ending);
 }
 
-/* --- Files that are no traces --- */
-
-#define READS                                                                                      \
-    "diagnose reads what torch.profiler's export_chrome_trace() and nsys export --type=sqlite "    \
-    "write"
-#define SNAPSHOT "a snapshot of PyTorch's memory: diagnose FILE shows it, if FILE is a regular file"
-#define PICKLE   "a pickle, which is data of a Python program; " READS
-#define PERFETTO "a trace in Perfetto's own format: ui.perfetto.dev shows it; " READS
-
-/* By the first bytes, by a word in those that follow, or by the end of the name: all that are given
- * must be so. The first match counts. */
-static const struct foreign {
-    const char *begin;
-    const char *word;
-    const char *ending;
-    const char *text;
-} foreigners[] = {
-    { .ending = ".ncu-rep",
-      .text = "a report of Nsight Compute, which has single kernels; " READS },
-    { .begin = "\211HDF", .text = "a file of HDF5; if nsys exported it, use --type=sqlite" },
-    { .begin = "PAR1", .text = "a file of Parquet; if nsys exported it, use --type=sqlite" },
-    { .begin = "PK\003\004",
-      .text = "a zip archive: unpack it, and give the traces that are in it" },
-    { .begin = "\050\265\057\375", .text = "compressed by zstd: unpack it (unzstd)" },
-    { .begin = "\3757zXZ", .text = "compressed by xz: unpack it (unxz)" },
-    { .begin = "BZh", .text = "compressed by bzip2: unpack it (bunzip2)" },
-    { .begin = "version https://git-lfs",
-      .text = "a pointer of Git LFS, not the file itself: fetch that with git lfs pull" },
-    { .ending = ".pftrace", .text = PERFETTO },
-    { .ending = ".perfetto-trace", .text = PERFETTO },
-    { .ending = ".xplane.pb",
-      .text = "an XPlane of JAX or TensorFlow: XProf (pip install xprof) shows it; " READS },
-    { .begin = "<", .text = "a page of HTML or XML, in which pictures are; " READS },
-    { .begin = "{",
-      .word = "\"nodes\"",
-      .text = "an execution trace of PyTorch, which has no times; " READS },
-    { .begin = "{", .word = "\"benchmarks\"", .text = "a result of benchmarks: compare reads it" },
-    { .begin = "[[",
-      .text = "a list of numbers, as export_memory_timeline() writes them; record with "
-              "profile_memory=True, and export_chrome_trace() has the blocks of memory too" },
-};
-
-static bool has_word(const char *bytes, size_t count, const char *word)
-{
-    return memmem(bytes, count, word, strlen(word)) != NULL;
-}
-
-/* "aten::mm;forward 12": what export_stacks() writes. */
-static bool is_stacks(const char *bytes, size_t count)
-{
-    const char *end = memchr(bytes, '\n', count);
-    size_t length = end != NULL ? (size_t)(end - bytes) : 0;
-
-    return length > 0 && bytes[0] != '{' && bytes[0] != '[' && memchr(bytes, ';', length) != NULL &&
-           isdigit((unsigned char)bytes[length - 1]);
-}
-
-static bool is_one(const struct foreign *one, const char *bytes, size_t count, const char *path)
-{
-    if (one->begin != NULL &&
-        (count < strlen(one->begin) || memcmp(bytes, one->begin, strlen(one->begin)) != 0))
-        return false;
-    if (one->word != NULL && !has_word(bytes, count, one->word))
-        return false;
-    return one->ending == NULL || ends_in(path, one->ending);
-}
-
-/* Python writes protocols 2 to 5. */
-static bool is_pickle(const char *bytes, size_t count)
-{
-    return count > 2 && (unsigned char)bytes[0] == 0x80 && bytes[1] >= 2 && bytes[1] <= 5;
-}
-
-bool file_is_snapshot(const char *bytes, size_t count)
-{
-    return is_pickle(bytes, count) &&
-           (has_word(bytes, count, "segments") || has_word(bytes, count, "device_traces"));
-}
-
-const char *foreign_file(const char *bytes, size_t count, const char *path)
-{
-    if (is_pickle(bytes, count))
-        return file_is_snapshot(bytes, count) ? SNAPSHOT : PICKLE;
-    for (size_t i = 0; i < sizeof foreigners / sizeof *foreigners; i++)
-        if (is_one(&foreigners[i], bytes, count, path))
-            return foreigners[i].text;
-    return is_stacks(bytes, count) ? "stacks as export_stacks() writes them; " READS : NULL;
-}
+/* --- Reading --- */
 
 enum { EVENTS_MAX = 50000000, MMAP_THRESHOLD = 128 << 10 };
 
@@ -163,7 +76,8 @@ enum status trace_file_read(struct trace_file **trace, const char *path,
     int64_t events_max = limits != NULL && limits->events > 0 ? limits->events : EVENTS_MAX;
     struct trace_rows rows = { .file = NULL };
     struct read_ahead *text = NULL;
-    const char *bytes, *foreign;
+    const struct foreign_file *foreign;
+    const char *bytes;
     size_t count;
     char first[160];
 
@@ -179,7 +93,7 @@ enum status trace_file_read(struct trace_file **trace, const char *path,
     status = format_of(trace_formats, bytes, count, path)->read(&rows, text, path);
     if (foreign != NULL &&
         (status == STATUS_BAD_INPUT || (status == STATUS_OK && is_none(rows.file))))
-        FAIL_OUT(STATUS_BAD_INPUT, "this is %s", foreign);
+        FAIL_OUT(STATUS_BAD_INPUT, "this is %s: %s", foreign->name, foreign->instead);
     TRY_OUT(status);
     read_ahead_close(text); /* settling takes memory itself */
     text = NULL;

@@ -41,14 +41,3 @@ bool formats_have_ending(const struct trace_format *const formats[], const char 
 
 /* ".json or .json.gz" */
 void formats_endings(char text[FORMAT_ENDINGS_TEXT], const struct trace_format *const formats[]);
-
-/* --- Files that are no traces --- */
-
-/* Names a file that is no trace: people try what else their tools write. */
-
-/* "a report of Nsight Systems, which ... ", by the first bytes or the end of the name; NULL:
- * nothing that is known. The bytes are those before any decompression of gzip was needed. */
-const char *foreign_file(const char *bytes, size_t count, const char *path);
-
-/* Whether a file that begins so is a pickle with the parts of a snapshot of PyTorch's memory. */
-bool file_is_snapshot(const char *bytes, size_t count);

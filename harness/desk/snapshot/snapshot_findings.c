@@ -78,7 +78,8 @@ static void judge_fragmentation(const struct snapshot *snapshot, struct snapshot
                     snapshot->expandable
                         ? "use few sizes, or round them (PYTORCH_CUDA_ALLOC_CONF="
                           "roundup_power2_divisions:8), and release large buffers before others"
-                        : "set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True; or round sizes "
+                        : "set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True (newer name: "
+                          "PYTORCH_ALLOC_CONF); or round sizes "
                           "(roundup_power2_divisions:8)");
     finding->is_critical = device->oom_count > 0;
     snprintf(

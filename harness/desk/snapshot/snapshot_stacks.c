@@ -29,8 +29,8 @@ static const char *short_path(const char *path)
     return at;
 }
 
-/* How good a frame is as the name of a site. */
-enum site_rank { RANK_NONE, RANK_ALLOCATOR, RANK_FUNCTION, RANK_PYTHON, RANK_OWN };
+/* How good a frame is as the name of a site; those of Python as enum frame_owner. */
+enum site_rank { RANK_NONE, RANK_ALLOCATOR, RANK_FUNCTION, RANK_PYTHON, RANK_LIBRARY, RANK_OWN };
 
 /* The innermost functions of C++ are those that record the stack, and those that allocate. */
 static enum site_rank rank_of_function(const char *function)
@@ -56,7 +56,16 @@ static enum site_rank rank_of(const char *file, const char *function)
 
     if (!ends_in(file, ".py"))
         return rank_of_function(function);
-    return frame_name_is_own(&name) ? RANK_OWN : RANK_PYTHON;
+    return (enum site_rank)(RANK_PYTHON + frame_name_owner(&name, NULL));
+}
+
+static void put_label(char label[SNAPSHOT_LABEL], const char *file, int64_t line,
+                      const char *function)
+{
+    char place[200];
+
+    frame_name_line(place, sizeof place, file, line);
+    snprintf(label, SNAPSHOT_LABEL, "%s %.80s", place, function);
 }
 
 /* Describes a frame whose rank is above `least`. Returns its rank. */
@@ -69,9 +78,8 @@ static enum site_rank take_frame(const struct snapshot_reading *reading, uint32_
     enum site_rank rank = rank_of(file, function);
 
     if (rank > least && file[0] != '\0' && file[0] != '?')
-        snprintf(label, SNAPSHOT_LABEL, "%.180s:%lld %.80s", short_path(file),
-                 (long long)pickle_integer(pickle, pickle_member(pickle, frame, WORD_LINE), 0),
-                 function);
+        put_label(label, short_path(file),
+                  pickle_integer(pickle, pickle_member(pickle, frame, WORD_LINE), 0), function);
     else if (rank > least)
         snprintf(label, SNAPSHOT_LABEL, "C++: %.200s", function);
     return rank;

@@ -5,6 +5,7 @@
  * base_ns is its zero. */
 #pragma once
 
+#include "harness/base/figures/hardware_counters.h"
 #include "harness/base/status.h"
 
 #include <stdbool.h>
@@ -72,6 +73,7 @@ struct event_block { /* of memory */
 
 struct event_operator { /* of those that state any of it */
     int64_t flops;      /* multiplications and additions; 0: unknown */
+    bool is_double;     /* of its inputs some are fp64, and none of a shorter floating type */
     /* A pass and its backward pass have the same number, which counts up on a thread (PyTorch's
      * at::sequence_number); -1: unknown. */
     int64_t sequence;
@@ -105,10 +107,17 @@ struct trace_cost {
     double loading_share,
         traced_loading_share;  /* of a step, within fetches of a DataLoader; 0: not measured */
     double mean_loading_share; /* the same without a tracer, as a mean and no median */
+    /* The part of the loader's time in which it waits for files, and computes (decodes, transforms,
+     * collates): of its workers, or of the loop where that loads. 0: not measured. */
+    double loader_reads_share, loader_computes_share;
     /* The part of a step in which the loop's thread wanted a core and had none, without a tracer;
      * and the part of the time that all threads of the process wanted in which they had one. 0:
      * not measured. */
     double core_wait_share, got_core_share;
+    /* How often per step the loop's thread was taken off its core though it had more to do; how
+     * many cores all threads of the process and of its loader's workers wanted on average, and how
+     * many it may use. 0: not measured. */
+    double involuntary_switches, wanted_cores, cores;
     double spread;      /* of the windows of a kind, over their median; NAN: unknown */
     double other_cores; /* that other programs used meanwhile, on average; NAN: unknown */
 };
@@ -170,6 +179,7 @@ struct trace_file {
     int64_t dropped_count; /* rows that the recorder had no room for */
     struct trace_cost cost;
     struct trace_ceilings ceilings;
+    struct hardware_counters counters; /* of steps without a tracer; only our own traces state it */
     struct trace_metadata *metadata; /* every member beside the events; of a key given twice both */
     int64_t metadata_count;
 

@@ -363,6 +363,7 @@ enum status trace_rows_open(struct trace_rows *rows, int64_t rows_max)
     rows->file->rank = rows->file->world_size = -1;
     rows->file->cost.spread = NAN;
     rows->file->cost.other_cores = NAN;
+    rows->file->counters = HARDWARE_COUNTERS_UNKNOWN;
     TRY(intern_open(&rows->file->names, NAME_BYTES));
     TRY(intern_add(rows->file->names, "", 0, &unknown));
 

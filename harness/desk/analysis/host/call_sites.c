@@ -50,15 +50,16 @@ struct search {
     struct part *parts;
     int64_t part_room;
 
-    double *covered_ns; /* by node, with what it called */
-    bool *opened;       /* by node: not a place as a whole */
-    bool own_only;      /* functions of libraries are no places as a whole either */
+    double *covered_ns;      /* by node, with what it called */
+    bool *opened;            /* by node: not a place as a whole */
+    bool own_only;           /* functions of others are no places as a whole either */
+    enum frame_owner wanted; /* of the places */
 };
 
 static void add_part(struct search *search, const struct call_segment *segment, double cost_ns)
 {
     const struct call_node *node = &search->tree->nodes[segment->node];
-    bool has_lines = node->is_own && search->tree->is_python;
+    bool has_lines = node->owner > OWNER_PYTHON && search->tree->is_python;
     struct triple key = { segment->node, has_lines ? segment->after : 0,
                           has_lines ? segment->before : 0 };
     uint32_t count = search->parts_known.count,
@@ -108,8 +109,10 @@ static int64_t take_segment(void *context, const struct call_segment *segment)
 
 static bool is_pure(const struct search *search, uint32_t node)
 {
-    return !search->opened[node] && (!search->own_only || search->tree->nodes[node].is_own) &&
-           search->covered_ns[node] >= CALL_SITE_PURE * (double)search->tree->nodes[node].total_ns;
+    const struct call_node *call = &search->tree->nodes[node];
+
+    return !search->opened[node] && (!search->own_only || call->owner == search->wanted) &&
+           search->covered_ns[node] >= CALL_SITE_PURE * (double)call->total_ns;
 }
 
 static struct frame_name name_of(const struct call_tree *tree, uint32_t number)
@@ -117,51 +120,50 @@ static struct frame_name name_of(const struct call_tree *tree, uint32_t number)
     const char *text = trace_file_name(tree->trace, number);
     struct frame_name name;
 
-    if (tree->frames[0].is_stack && frame_name_of_stack(text, &name))
+    if (tree->frames[0].is_stack && frame_name_of_stack(text, tree->own, &name) > OWNER_PYTHON)
         return name;
     return frame_name_of(text, strlen(text));
-}
-
-static uint32_t line_of(const struct call_tree *tree, uint32_t from, uint32_t function)
-{
-    struct frame_name name;
-
-    if (!tree->is_python)
-        return 0;
-    name = name_of(tree, function);
-    return (uint32_t)frame_line_of(trace_file_name(tree->trace, from), &name);
 }
 
 /* Lines of the function between the two calls. In a loop the one before may be further down. */
 static struct candidate between(const struct call_tree *tree, uint32_t function, uint32_t after,
                                 uint32_t before)
 {
-    uint32_t a = line_of(tree, after, function), b = line_of(tree, before, function);
+    struct frame_name name;
+    uint32_t a = 0, b = 0;
 
+    if (tree->is_python) {
+        name = name_of(tree, function);
+        a = (uint32_t)frame_line_of(trace_file_name(tree->trace, after), &name);
+        b = (uint32_t)frame_line_of(trace_file_name(tree->trace, before), &name);
+    }
     if (a == 0 || b == 0)
         a = b = a + b;
     return (
         struct candidate){ .name = function, .line = a < b ? a : b, .last_line = a < b ? b : a };
 }
 
-/* The place of a part. False: it is under none of the user's code. */
+/* The place of a part. False: it is under no code of the wanted owner, or not without code that is
+ * closer to the user. */
 static bool place_of(const struct search *search, uint32_t number, struct candidate *place)
 {
     const struct call_tree *tree = search->tree;
     const struct triple *key = &search->parts_known.items[number];
     uint32_t outermost = CALL_ROOT, below = CALL_ROOT, node;
 
-    for (node = key->a; node != CALL_ROOT; node = tree->nodes[node].parent)
+    for (node = key->a; node != CALL_ROOT && tree->nodes[node].owner <= search->wanted;
+         node = tree->nodes[node].parent)
         if (is_pure(search, node))
             outermost = node;
-    if (outermost != CALL_ROOT && tree->nodes[outermost].is_own) {
+    if (outermost != CALL_ROOT && tree->nodes[outermost].owner == search->wanted) {
         *place = (struct candidate){ .name = tree->nodes[outermost].name };
         return true;
     }
     for (node = outermost != CALL_ROOT ? outermost : key->a;
-         node != CALL_ROOT && !tree->nodes[node].is_own; node = tree->nodes[node].parent)
+         node != CALL_ROOT && tree->nodes[node].owner < search->wanted;
+         node = tree->nodes[node].parent)
         below = node;
-    if (node == CALL_ROOT)
+    if (node == CALL_ROOT || tree->nodes[node].owner > search->wanted)
         return false;
     if (below == CALL_ROOT) {
         *place = between(tree, tree->nodes[node].name, key->b, key->c);
@@ -214,15 +216,20 @@ static struct candidate find_best(const struct search *search)
     return best;
 }
 
-/* Continues within a function: only its parts are left, and it is not a place as a whole. */
-static void go_into(struct search *search, const struct candidate *function)
+static void keep_parts_of(struct search *search, const struct candidate *kept)
 {
     for (uint32_t i = 0; i < search->parts_known.count; i++) {
         struct candidate place;
         search->parts[i].is_left = search->parts[i].is_left && place_of(search, i, &place) &&
-                                   place.name == function->name && place.line == function->line &&
-                                   place.last_line == function->last_line;
+                                   place.name == kept->name && place.line == kept->line &&
+                                   place.last_line == kept->last_line;
     }
+}
+
+/* Continues within a function: only its parts are left, and it is not a place as a whole. */
+static void go_into(struct search *search, const struct candidate *function)
+{
+    keep_parts_of(search, function);
     for (uint32_t i = 1; i < search->tree->node_count; i++)
         if (search->tree->nodes[i].name == function->name)
             search->opened[i] = true;
@@ -233,6 +240,7 @@ static void go_into(struct search *search, const struct candidate *function)
 static void follow_back(struct search *search, struct candidate *found)
 {
     struct candidate back;
+    bool own_only = search->own_only;
 
     if (found->line == 0 || found->call == 0)
         return;
@@ -241,9 +249,10 @@ static void follow_back(struct search *search, struct candidate *found)
     if (back.name != 0 && back.line == 0 && back.cost_ns > CALL_SITE_CALLED_BACK * found->cost_ns)
         *found = back;
     else
-        search->own_only = false;
+        search->own_only = own_only;
 }
 
+/* Only the parts of what is found are left. */
 static struct candidate search_places(struct search *search)
 {
     struct candidate found = find_best(search);
@@ -259,6 +268,8 @@ static struct candidate search_places(struct search *search)
         found = next;
         follow_back(search, &found);
     }
+    if (found.line > 0)
+        keep_parts_of(search, &found);
     return found;
 }
 
@@ -303,15 +314,16 @@ void call_place_text(char *text, size_t size, const struct call_place *place)
 {
     const char *comma = place->call[0] != '\0' ? ", " : "";
     const char *path = place->file;
-    char last[32] = "";
+    char shown[176], line[208], last[32] = "";
 
     /* The end of a path that has room, after its first "/"; its last part in any case. */
     while (strlen(path) > PATH_COLUMNS && strchr(path, '/') != NULL) path = strchr(path, '/') + 1;
     if (place->kind == PLACE_LINE) {
+        snprintf(shown, sizeof shown, "%s%s", path > place->file ? ".../" : "", path);
+        frame_name_line(line, sizeof line, shown, place->line);
         if (place->last_line > place->line)
             snprintf(last, sizeof last, "-%lld", (long long)place->last_line);
-        snprintf(text, size, "%s%s:%lld%s in %s%s%s", path > place->file ? ".../" : "", path,
-                 (long long)place->line, last, place->function, comma, place->call);
+        snprintf(text, size, "%s%s in %s%s%s", line, last, place->function, comma, place->call);
     } else {
         snprintf(text, size, "in %s", place->function);
     }
@@ -324,9 +336,24 @@ const char *call_place_kind_name(enum call_place_kind kind)
     return (unsigned)kind < ARRAY_SIZE(names) ? names[kind] : "unknown";
 }
 
-struct call_place call_site_of(const struct call_tree *tree, struct costly_times *times)
+/* The place of that owner with most of the cost that is left. */
+static struct call_place find_place(struct search *search, enum frame_owner wanted)
 {
     struct call_place place = { .kind = PLACE_UNKNOWN };
+    struct candidate found;
+
+    search->wanted = wanted;
+    search->own_only = false;
+    found = search_places(search);
+    if (found.name != 0 && found.cost_ns >= CALL_SITE_LEAST * search->all_ns)
+        describe(&place, search, &found);
+    return place;
+}
+
+struct call_place call_site_of(const struct call_tree *tree, struct costly_times *times,
+                               struct call_place *library)
+{
+    struct call_place place;
     struct arena *scratch = arena_scratch(times->arena);
     struct search search = { .scratch = scratch,
                              .tree = tree,
@@ -334,7 +361,6 @@ struct call_place call_site_of(const struct call_tree *tree, struct costly_times
                              .parts_known.arena = scratch,
                              .covered_ns = ARENA_NEW(scratch, double, tree->node_count),
                              .opened = ARENA_NEW(scratch, bool, tree->node_count) };
-    struct candidate found;
 
     sort_items(times->items, times->count, sizeof *times->items, by_start);
     for (int64_t i = 0; i < times->count; i++) search.all_ns += times->items[i].cost_ns;
@@ -346,9 +372,14 @@ struct call_place call_site_of(const struct call_tree *tree, struct costly_times
         search.opened[i] = (double)tree->nodes[i].total_ns >=
                            CALL_SITE_PURE * (double)(tree->end_ns - tree->start_ns);
     }
-    found = search_places(&search);
-    if (found.name != 0 && found.cost_ns >= CALL_SITE_LEAST * search.all_ns)
-        describe(&place, &search, &found);
+    place = find_place(&search, OWNER_USER);
+    if (place.kind == PLACE_UNKNOWN)
+        for (uint32_t i = 0; i < search.parts_known.count; i++) search.parts[i].is_left = true;
+    *library = find_place(&search, OWNER_LIBRARY);
+    if (place.kind == PLACE_UNKNOWN) {
+        place = *library;
+        library->kind = PLACE_UNKNOWN;
+    }
     arena_close(scratch);
     return place;
 }

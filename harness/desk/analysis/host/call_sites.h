@@ -4,7 +4,8 @@
  * after a wait. It is divided among places. Time in a call that is nearly all cost belongs to that
  * function as a whole, the outermost such; of any other call, it belongs to the line of the user's
  * own code that it is under. The place with the most is named; if it is a function most of whose
- * cost comes from one of its lines, that line. */
+ * cost comes from one of its lines, that line. In what the user's line calls, the same search finds
+ * a place in a library; it stands alone if the cost is under no line of the user's. */
 #pragma once
 
 #include "harness/desk/analysis/host/call_place.h"
@@ -40,5 +41,7 @@ struct costly_times {
 void costly_times_add(struct costly_times *times, int64_t start_ns, int64_t end_ns, double cost_ns);
 
 /* `times` do not overlap; they are sorted by this. Where no place has CALL_SITE_LEAST of the cost,
- * it is of kind PLACE_UNKNOWN. */
-struct call_place call_site_of(const struct call_tree *tree, struct costly_times *times);
+ * it is of kind PLACE_UNKNOWN. *library is the place in what it calls, of that kind if there is
+ * none. */
+struct call_place call_site_of(const struct call_tree *tree, struct costly_times *times,
+                               struct call_place *library);

@@ -3,7 +3,6 @@
 #include "harness/desk/analysis/host/call_tree.h"
 
 #include "harness/base/bisect.h"
-#include "harness/desk/analysis/names/frame_name.h"
 #include "harness/desk/analysis/timeline/intervals.h"
 
 #include <string.h>
@@ -70,13 +69,11 @@ static void choose_host(struct call_tree *tree, const struct timeline *timeline,
 
 /* --- Nodes --- */
 
-enum owner { NOT_ASKED, THE_USER, A_LIBRARY };
-
 struct growing {
     struct call_tree *tree;
     struct arena *arena, *scratch;
     struct triple_table known;
-    uint8_t *owners; /* by name of a frame: enum owner */
+    uint8_t *owners; /* by name of a frame: enum frame_owner + 1; 0: not asked yet */
     /* For each node, the node of the call that came after it the last time: in a loop it comes next
      * again, so it is tried first. */
     uint32_t *followers;
@@ -86,27 +83,28 @@ struct growing {
 
 /* A name is that of a whole stack or of one function. A comprehension is no function that anybody
  * wrote: it is part of the one around it. */
-static enum owner owner_of(const struct call_tree *tree, const char *text)
+static enum frame_owner owner_of_name(const struct call_tree *tree, const char *text)
 {
     struct frame_name name;
 
     if (tree->frames[0].is_stack)
-        return frame_name_of_stack(text, &name) ? THE_USER : A_LIBRARY;
+        return frame_name_of_stack(text, tree->own, &name);
     name = frame_name_of(text, strlen(text));
-    return frame_name_is_own(&name) && !frame_name_is_part(&name) ? THE_USER : A_LIBRARY;
+    return frame_name_is_part(&name) ? OWNER_PYTHON : frame_name_owner(&name, tree->own);
 }
 
 /* Without Python's calls, an operator that no other operator called counts as the program's own. */
-static bool is_own(struct growing *growing, uint32_t parent, const struct any_call *call)
+static enum frame_owner owner_of(struct growing *growing, uint32_t parent,
+                                 const struct any_call *call)
 {
     const struct call_tree *tree = growing->tree;
     uint8_t *owner = &growing->owners[call->name];
 
     if (!tree->is_python)
-        return !call->is_operator || !tree->nodes[parent].is_operator;
-    if (*owner == NOT_ASKED)
-        *owner = owner_of(tree, trace_file_name(tree->trace, call->name));
-    return *owner == THE_USER;
+        return call->is_operator && tree->nodes[parent].is_operator ? OWNER_PYTHON : OWNER_USER;
+    if (*owner == 0)
+        *owner = (uint8_t)(1 + owner_of_name(tree, trace_file_name(tree->trace, call->name)));
+    return (enum frame_owner)(*owner - 1);
 }
 
 static uint32_t find_node(struct growing *growing, uint32_t parent, const struct any_call *call)
@@ -127,7 +125,7 @@ static uint32_t find_node(struct growing *growing, uint32_t parent, const struct
     tree->nodes[tree->node_count++] = (struct call_node){ .parent = parent,
                                                           .name = call->name,
                                                           .from = call->from,
-                                                          .is_own = is_own(growing, parent, call),
+                                                          .owner = owner_of(growing, parent, call),
                                                           .is_operator = call->is_operator };
     return number;
 }
@@ -273,7 +271,10 @@ struct call_tree call_tree_of(struct arena *arena, const struct timeline *timeli
                               int64_t end_ns)
 {
     struct arena *scratch = arena_scratch(arena);
-    struct call_tree tree = { .trace = timeline->trace, .start_ns = start_ns, .end_ns = end_ns };
+    struct call_tree tree = { .trace = timeline->trace,
+                              .own = trace_file_metadata(timeline->trace, FRAME_OWN_KEY),
+                              .start_ns = start_ns,
+                              .end_ns = end_ns };
 
     choose_frames(&tree, activity);
     if (!tree.is_python)

@@ -5,14 +5,15 @@
 
 #include "harness/base/system/triple_table.h"
 #include "harness/desk/analysis/host/host_activity.h"
+#include "harness/desk/analysis/names/frame_name.h"
 #include "harness/desk/analysis/timeline/timeline.h"
 
 enum { CALL_ROOT = 0, CALL_DEPTH = 1024 /* deeper calls are left out */ };
 
 struct call_node {
-    uint32_t parent;     /* CALL_ROOT: nothing is around it; the root is no call */
-    uint32_t name, from; /* trace_file_name(); from: the line that called it, 0, "": unknown */
-    bool is_own; /* the user's own code (frame_name.h), an annotation, or an outermost operator */
+    uint32_t parent;        /* CALL_ROOT: nothing is around it; the root is no call */
+    uint32_t name, from;    /* trace_file_name(); from: the line that called it, 0, "": unknown */
+    enum frame_owner owner; /* the user's are annotations and outermost operators, too */
     bool is_operator;
     int64_t total_ns; /* within the window */
 };
@@ -20,6 +21,7 @@ struct call_node {
 struct call_tree {
     const struct trace_file *trace;
     bool is_python;
+    const char *own;          /* FRAME_OWN_KEY of the trace; NULL: not stated */
     int64_t start_ns, end_ns; /* the window */
 
     const struct event_frame *frames; /* if it is Python's */

@@ -32,10 +32,24 @@ bool name_is_one(const char *name, const char *const *names, size_t count)
 bool name_is_communication(const char *name)
 {
     static const char *const beginnings[] = { "nccl", "hccl", "rccl", "hcom" };
-    static const char *const libraries[] = { "ncclKernel", "ncclDevKernel", "rcclKernel",
-                                             "deep_ep::",  "multimem",      "cross_device_",
-                                             "msccl",      "quickreduce",   "userbuffers_",
-                                             "nvshmem" };
+    static const char *const libraries[] = { "ncclKernel",
+                                             "ncclDevKernel",
+                                             "rcclKernel",
+                                             "deep_ep::",
+                                             "multimem",
+                                             "cross_device_",
+                                             "msccl",
+                                             "quickreduce",
+                                             "userbuffers_",
+                                             "nvshmem",
+                                             "A2ADispatch",
+                                             "A2ACombine",
+                                             "a2a_dispatch",
+                                             "a2a_combine",
+                                             "all2all",
+                                             "put_signal_kernel",
+                                             "wait_signal_kernel",
+                                             "c10d::symmetric_memory::" };
     /* Collectives, however they are spelt. */
     static const char *const collectives[] = { "allreduce",      "all_reduce",    "AllReduce",
                                                "reduce_scatter", "ReduceScatter", "allgather",
@@ -188,6 +202,23 @@ bool name_is_hidden(const char *name)
     };
 
     return name_is_one(name, names, ARRAY_SIZE(names));
+}
+
+bool name_is_engine_step(const char *name)
+{
+    return name_begins(name, "step[DECODE") || name_begins(name, "step[EXTEND") ||
+           name_begins(name, "step[PREFILL") || name_begins(name, "step[MIXED") ||
+           (name_begins(name, "execute_") && strstr(name, "_generation_") != NULL);
+}
+
+bool name_prefills(const char *name)
+{
+    static const char requests[] = "context_";
+    const char *count = strstr(name, requests);
+
+    if (name_begins(name, "step["))
+        return !name_begins(name, "step[DECODE");
+    return count != NULL && strtol(count + sizeof requests - 1, NULL, 10) > 0;
 }
 
 bool name_is_step(const char *name, int64_t *number)

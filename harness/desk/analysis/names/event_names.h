@@ -79,6 +79,13 @@ bool name_is_release(const char *name); /* those of them that release */
  * (torch/autograd/profiler_util.py, _filter_name). */
 bool name_is_hidden(const char *name);
 
+/* The mark of a step of an engine that serves requests: vLLM's
+ * "execute_context_1(888_788544)_generation_0(0)" (vllm/v1/worker/gpu_worker.py), SGLang's
+ * "step[DECODE bs=16]" (sglang/srt/managers/scheduler_profiler_mixin.py). And whether there are
+ * prompts in it, to prefill; else it decodes alone. */
+bool name_is_engine_step(const char *name);
+bool name_prefills(const char *name);
+
 /* "ProfilerStep#12" is step 12; false: it is not a step. */
 bool name_is_step(const char *name, int64_t *number);
 

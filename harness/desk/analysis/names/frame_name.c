@@ -1,5 +1,5 @@
-/* A path tells whether a function is the program's own: everything is that is neither in a folder
- * of packages nor in one of the libraries and modules that are listed here. */
+/* A path tells who owns a function: everything is the user's that is neither in a folder of
+ * packages nor in one of the libraries and modules that are listed here, or by the trace. */
 #include "harness/desk/analysis/names/frame_name.h"
 
 #include "harness/base/status.h"
@@ -10,12 +10,40 @@
 
 /* Libraries by the folder that they are imported from. */
 static const char *const libraries[] = {
-    "torch",   "torchvision", "torchaudio", "torchdata", "triton",  "numpy", "scipy", "pandas",
-    "sklearn", "PIL",         "cv2",        "av",        "pyarrow", "tqdm",  "jax",   "functorch",
+    "torch", "torchvision", "torchaudio", "torchdata",  "triton",    "numpy",
+    "scipy", "pandas",      "sklearn",    "chokepoint", "PIL",       "cv2",
+    "av",    "pyarrow",     "tqdm",       "jax",        "functorch",
+};
+
+/* Installed packages whose paths PyTorch has cut, where the trace does not list the user's own. */
+static const char *const packages[] = {
+    "IPython",
+    "accelerate",
+    "datasets",
+    "deepspeed",
+    "diffusers",
+    "fastai",
+    "ignite",
+    "ipykernel",
+    "keras",
+    "lightning",
+    "lightning_fabric",
+    "monai",
+    "peft",
+    "pytorch_lightning",
+    "skorch",
+    "sentence_transformers",
+    "timm",
+    "stable_baselines3",
+    "torch_geometric",
+    "torchmetrics",
+    "transformers",
+    "trl",
+    "ultralytics",
 };
 
 /* Modules of the standard library that show in profiles: packages by their folder, the others by
- * their file. The recorder of `record` is not the user's code either. */
+ * their file. */
 static const char *const standard[] = {
     "_collections_abc",
     "_pydatetime",
@@ -29,9 +57,6 @@ static const char *const standard[] = {
     "base64",
     "bdb",
     "bisect",
-    "chokepoint_program",
-    "chokepoint_recorder",
-    "chokepoint_stacks",
     "codecs",
     "collections",
     "concurrent",
@@ -133,50 +158,99 @@ struct frame_name frame_name_of(const char *text, size_t length)
 static bool is_in(const char *word, size_t length, const char *const *list, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (strlen(list[i]) == length && memcmp(list[i], word, length) == 0)
+        if (list[i][0] == word[0] && strncmp(list[i], word, length) == 0 && list[i][length] == '\0')
             return true;
     return false;
 }
 
-/* Folders of packages, of Python itself, and of what compilers write; on Windows, too. */
-static bool is_in_packages(const struct frame_name *name)
-{
-    static const char *const folders[] = { "/site-packages/", "/dist-packages/",
-                                           "/lib/python",     "/torchinductor_",
-                                           "/triton/",        "\\site-packages\\",
-                                           "\\lib\\",         "\\torchinductor_" };
+/* Files of `record` and `try`. */
+#define RECORDER "chokepoint_"
 
-    for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
-        const char *found = strstr(name->file, folders[i]);
-        if (found != NULL && found + strlen(folders[i]) <= name->file + name->file_length)
-            return true;
+/* Folders of packages; those of Python itself, of what compilers write, and of our own recorder;
+ * and Jupyter's of cells. On Windows, too. */
+static const char *const of_packages[] = { "/site-packages/", "/dist-packages/",
+                                           "\\site-packages\\" };
+static const char *const of_python[] = { "/lib/python", "/torchinductor_",
+                                         "/triton/",    "/recorder/" RECORDER,
+                                         "\\lib\\",     "\\torchinductor_" };
+static const char *const of_cells[] = { "ipykernel_" };
+
+/* What follows the first of these words in a path; NULL: it has none. Each frame of each stack is
+ * asked, and memmem() makes a table first, which costs more than to read a path. */
+static const char *behind(const char *path, size_t length, const char *const *words, size_t count)
+{
+    const char *end = path + length;
+
+    for (size_t i = 0; i < count; i++) {
+        size_t room = strlen(words[i]);
+        for (const char *at = path; (at = memchr(at, words[i][0], (size_t)(end - at))) != NULL;
+             at++)
+            if (room <= (size_t)(end - at) && memcmp(at, words[i], room) == 0)
+                return at + room;
     }
+    return NULL;
+}
+
+/* The number of a notebook's cell from the name that Jupyter gives it; 0: it does not tell; -1: it
+ * is no cell. The recorder writes "cell 3". */
+static int64_t cell_of(const char *file, size_t length)
+{
+    static const char *const names[] = { "cell ", "<ipython-input-" };
+    const char *kernel = behind(file, length, of_cells, ARRAY_SIZE(of_cells));
+
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+        if (strncmp(file, names[i], strlen(names[i])) == 0)
+            return strtoll(file + strlen(names[i]), NULL, 10);
+    return kernel != NULL && *kernel >= '0' && *kernel <= '9' ? 0 : -1;
+}
+
+static bool is_listed(const char *own, const char *word, size_t length)
+{
+    for (const char *at = own; (at = strchr(at, '"')) != NULL; at++)
+        if (strncmp(at + 1, word, length) == 0 && at[1 + length] == '"')
+            return true;
     return false;
 }
 
-/* "<frozen os>", "<string>" and what PyTorch generates, but not what somebody typed. */
-static bool is_typed(const struct frame_name *name)
+/* The length of the first folder of a path, or of the file's name without ".py". */
+static size_t first_part(const char *path, const char *end, bool *is_folder)
 {
-    return strncmp(name->file, "<ipython", 8) == 0 || strncmp(name->file, "<stdin>", 7) == 0;
+    const char *slash = path;
+
+    while (slash < end && strchr("/\\", *slash) == NULL) slash++;
+    *is_folder = slash < end;
+    if (!*is_folder && end - path > 3 && memcmp(end - 3, ".py", 3) == 0)
+        slash -= 3;
+    return (size_t)(slash - path);
 }
 
-bool frame_name_is_own(const struct frame_name *name)
+enum frame_owner frame_name_owner(const struct frame_name *name, const char *own)
 {
-    const char *slash;
+    const char *path = name->file, *end = path + name->file_length, *package;
+    bool is_cut, is_folder;
     size_t first;
 
-    if (name->file == NULL || name->file_length == 0)
-        return false;
-    if (name->file[0] == '<')
-        return is_typed(name);
-    if (is_in_packages(name))
-        return false;
-    for (first = 0; first < name->file_length && strchr("/\\", name->file[first]) == NULL;) first++;
-    slash = first < name->file_length ? name->file + first : NULL;
-    if (slash == NULL && first > 3 && memcmp(name->file + first - 3, ".py", 3) == 0)
-        first -= 3;
-    return !is_in(name->file, first, standard, ARRAY_SIZE(standard)) &&
-           !(slash != NULL && is_in(name->file, first, libraries, ARRAY_SIZE(libraries)));
+    if (path == NULL || name->file_length == 0)
+        return OWNER_PYTHON;
+    if (cell_of(path, name->file_length) >= 0 || strncmp(path, "<stdin>", 7) == 0)
+        return OWNER_USER;
+    package = behind(path, name->file_length, of_packages, ARRAY_SIZE(of_packages));
+    is_cut = strchr("/\\<", path[0]) == NULL && memchr(path, ':', name->file_length) == NULL;
+    first = first_part(package != NULL ? package : path, end, &is_folder);
+    if (is_cut && own != NULL && is_listed(own, path, first))
+        return OWNER_USER;
+    if (path[0] == '<' || (package == NULL && behind(path, name->file_length, of_python,
+                                                     ARRAY_SIZE(of_python)) != NULL))
+        return OWNER_PYTHON;
+    path = package != NULL ? package : path;
+    if (is_in(path, first, standard, ARRAY_SIZE(standard)) ||
+        strncmp(path, RECORDER, strlen(RECORDER)) == 0 ||
+        (is_folder && is_in(path, first, libraries, ARRAY_SIZE(libraries))))
+        return OWNER_PYTHON;
+    if (package != NULL || (is_cut && own != NULL) ||
+        (is_folder && is_in(path, first, packages, ARRAY_SIZE(packages))))
+        return OWNER_LIBRARY;
+    return OWNER_USER;
 }
 
 bool frame_name_is_part(const struct frame_name *name)
@@ -188,27 +262,30 @@ bool frame_name_is_part(const struct frame_name *name)
 
 /* Stacks of 2021 begin with the innermost call, later ones with the outermost, which is mostly a
  * module. */
-bool frame_name_of_stack(const char *text, struct frame_name *name)
+enum frame_owner frame_name_of_stack(const char *text, const char *own, struct frame_name *name)
 {
     const char *end = text + strlen(text), *at = text;
-    bool found = false, outermost_first = false;
+    enum frame_owner best = OWNER_PYTHON;
+    bool outermost_first = false;
 
     while (at < end) {
         const char *stop = memchr(at, ';', (size_t)(end - at));
         struct frame_name one;
+        enum frame_owner owner;
         if (stop == NULL)
             stop = end;
         one = frame_name_of(at, (size_t)(stop - at));
         if (at == text)
             outermost_first = one.function_length == strlen("<module>") &&
                               memcmp(one.function, "<module>", one.function_length) == 0;
-        if (frame_name_is_own(&one) && (!found || outermost_first)) {
+        owner = frame_name_owner(&one, own);
+        if (owner > best || (owner == best && owner > OWNER_PYTHON && outermost_first)) {
             *name = one;
-            found = true;
+            best = owner;
         }
         at = stop + 1;
     }
-    return found;
+    return best;
 }
 
 int64_t frame_line_of(const char *from, const struct frame_name *name)
@@ -218,6 +295,18 @@ int64_t frame_line_of(const char *from, const struct frame_name *name)
     if (name->file == NULL || strncmp(from, name->file, length) != 0 || from[length] != ':')
         return 0;
     return strtoll(from + length + 1, NULL, 10);
+}
+
+void frame_name_line(char *text, size_t size, const char *file, int64_t line)
+{
+    int64_t cell = cell_of(file, strlen(file));
+
+    if (cell > 0)
+        snprintf(text, size, "cell %lld, line %lld", (long long)cell, (long long)line);
+    else if (cell == 0)
+        snprintf(text, size, "a notebook's cell, line %lld", (long long)line);
+    else
+        snprintf(text, size, "%s:%lld", file, (long long)line);
 }
 
 void frame_name_call(char *text, size_t size, const char *name)

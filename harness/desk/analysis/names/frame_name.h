@@ -18,19 +18,34 @@ struct frame_name {
 
 struct frame_name frame_name_of(const char *text, size_t length);
 
-/* The innermost call of a stack that is the user's own code; false: none is. */
-bool frame_name_of_stack(const char *text, struct frame_name *name);
+/* Who may change the line. */
+enum frame_owner {
+    OWNER_PYTHON,  /* nobody: Python's standard library, PyTorch, and the libraries that training
+                      calls for its arithmetic or its progress. A cost is told by their caller */
+    OWNER_LIBRARY, /* an installed package, which trains or prepares data for the user */
+    OWNER_USER
+};
 
-/* True for code that people write themselves or adapt: not Python's standard library, not PyTorch,
- * and none of the libraries that training calls for its arithmetic or its progress. PyTorch cuts
- * the folders of sys.path from the names, so the first folder, or the file's name, has to tell. */
-bool frame_name_is_own(const struct frame_name *name);
+/* The key of the metadata in which a recording lists the first folders or files of the user's own
+ * modules: ["train", "models"]. */
+#define FRAME_OWN_KEY "chokepointOwn"
+
+/* PyTorch cuts the folders of sys.path from the names, so the first folder, or the file's name, has
+ * to tell; `own` is the list of FRAME_OWN_KEY, or NULL: then well-known libraries are known. */
+enum frame_owner frame_name_owner(const struct frame_name *name, const char *own);
+
+/* The innermost call of a stack that is the user's, else a library's; its owner. OWNER_PYTHON:
+ * there is none. */
+enum frame_owner frame_name_of_stack(const char *text, const char *own, struct frame_name *name);
 
 /* True for a comprehension or a generator expression: Python calls it, but it is part of a line. */
 bool frame_name_is_part(const struct frame_name *name);
 
 /* The line of "train.py:34"; 0: it is not a line of that file. */
 int64_t frame_line_of(const char *from, const struct frame_name *name);
+
+/* "train.py:34"; "cell 3, line 34" of a notebook. */
+void frame_name_line(char *text, size_t size, const char *file, int64_t line);
 
 /* The call as one would write it: ".item()", "linear()", "print()"; "": nothing to write. */
 void frame_name_call(char *text, size_t size, const char *name);

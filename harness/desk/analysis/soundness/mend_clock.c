@@ -326,8 +326,9 @@ static int64_t judge_device(struct sound_row *row, struct arena *arena,
         row->count += beyond.launches + beyond.waits;
         snprintf(row->found, sizeof row->found,
                  "work of device %lld begins before its launch, or ends after a wait for it, %lld "
-                 "times, by up to %s",
+                 "time%s, by up to %s",
                  (long long)device, (long long)(beyond.launches + beyond.waits),
+                 beyond.launches + beyond.waits == 1 ? "" : "s",
                  quantity_time((double)error_ns).text);
         if (shift_ns != 0)
             error_ns = note_shift(row, &bounds, device, shift_ns);

@@ -287,11 +287,12 @@ bool mend_streams(struct sound_row *row, struct arena *arena, struct trace_file 
     arena_close(scratch);
     if (row->count == 0)
         return false;
-    snprintf(row->found, sizeof row->found,
-             "%lld of %lld pieces of device work end after the next one on their stream began, by "
-             "up to %s",
-             (long long)row->count, (long long)timeline->work_count,
-             quantity_time((double)longest_ns).text);
+    snprintf(
+        row->found, sizeof row->found,
+        "%lld of %lld pieces of device work end%s after the next one on its stream began, by up "
+        "to %s",
+        (long long)row->count, (long long)timeline->work_count, row->count == 1 ? "s" : "",
+        quantity_time((double)longest_ns).text);
     snprintf(row->mended, sizeof row->mended,
              "each takes as long as others of its name, and ends before the next");
     row->trust = trust_without(row->count, timeline->work_count);

@@ -14,6 +14,7 @@
 /* The time of one operator without those that it calls. */
 struct self_time {
     uint32_t name;
+    bool is_double;
     int64_t ns;
 };
 
@@ -74,7 +75,10 @@ static void take_operator(struct operator_sweep *sweep, const struct trace_event
 
     while (sweep->depth > 0 && sweep->stack[sweep->depth - 1].end_ns <= event->start_ns)
         sweep->depth--;
-    sweep->rows[row] = (struct self_time){ event->name, ns };
+    sweep->rows[row] = (struct self_time){
+        event->name,
+        event->detail != NO_DETAIL && sweep->timeline->trace->operators[event->detail].is_double, ns
+    };
     if (sweep->depth > 0)
         sweep->rows[sweep->stack[sweep->depth - 1].row].ns -= ns;
     if (sweep->depth < SPANS_DEPTH)
@@ -109,6 +113,10 @@ static bool is_elementwise(const char *name)
 static void sum_medians(struct host_operators *operators, struct self_time *rows,
                         const struct trace_file *trace)
 {
+    for (int64_t i = 0; i < operators->count; i++) {
+        operators->double_count += rows[i].is_double;
+        operators->double_ns += rows[i].is_double ? rows[i].ns : 0;
+    }
     qsort(rows, (size_t)operators->count, sizeof *rows, by_name_and_time);
     for (int64_t i = 0, end; i < operators->count; i = end) {
         double median;

@@ -30,6 +30,10 @@ struct host_operators {
     int64_t elementwise_count;
     double elementwise_ns; /* sum of their median self times */
 
+    /* Those that state inputs in double precision and none in a shorter type, and their self
+     * time. */
+    int64_t double_count, double_ns;
+
     /* Numbers read from tensors (aten::item). Those that loading and the optimizer read are left
      * out: samples and counts of steps are the host's on every machine. */
     int64_t value_count, value_ns;

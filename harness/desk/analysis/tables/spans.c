@@ -4,6 +4,7 @@
 #include "harness/base/bisect.h"
 #include "harness/base/sort.h"
 #include "harness/base/system/arena.h"
+#include "harness/base/words/text.h"
 #include "harness/desk/analysis/names/event_names.h"
 #include "harness/desk/analysis/timeline/captures.h"
 #include "harness/desk/analysis/timeline/intervals.h"
@@ -123,6 +124,33 @@ struct roofline roofline_of(const struct trace_ceilings *ceilings, int64_t flops
     roofline.bound = compute_ns > memory_ns ? BOUND_COMPUTE : BOUND_MEMORY;
     roofline.share = fmax(compute_ns, memory_ns) / ns;
     return roofline;
+}
+
+struct roofline roofline_counted(const struct hardware_counters *counters)
+{
+    double share = fmax(counters->dram_throughput, counters->tensor_active);
+
+    if (!(share >= 0.6))
+        return (struct roofline){ BOUND_UNKNOWN, NAN };
+    return (struct roofline){
+        share > counters->tensor_active || isnan(counters->tensor_active) ? BOUND_MEMORY
+                                                                          : BOUND_COMPUTE,
+        fmin(share, 1),
+    };
+}
+
+void counters_print(char text[COUNTERS_TEXT], const struct hardware_counters *counters)
+{
+    const char *bound = bound_name(roofline_counted(counters).bound);
+
+    text[0] = '\0';
+#define COUNTER(member, name, metric)                                                              \
+    if (isfinite(counters->member))                                                                \
+        text_join(text, COUNTERS_TEXT, ", ", name " %.0f%%", 100 * counters->member);
+    HARDWARE_COUNTERS(COUNTER)
+#undef COUNTER
+    if (bound != NULL)
+        text_append(text, COUNTERS_TEXT, "; near the limit of %s", bound);
 }
 
 /* --- Spans --- */

@@ -97,3 +97,13 @@ struct roofline {
 };
 struct roofline roofline_of(const struct trace_ceilings *ceilings, int64_t flops, int64_t bytes,
                             double ns);
+
+/* The same of whole steps, by the GPU's own counters: the limit that the device comes nearer to.
+ * Unknown below 60% of both, which latency bounds, or arithmetic outside of matrix units (the rule
+ * "SpeedOfLight" of Nsight Compute has that threshold). */
+struct roofline roofline_counted(const struct hardware_counters *counters);
+
+/* "SMs active 60%, matrix units 30%, device memory 72%, occupancy 50%; near the limit of memory",
+ * without what is not known. */
+enum { COUNTERS_TEXT = 160 };
+void counters_print(char text[COUNTERS_TEXT], const struct hardware_counters *counters);

@@ -8,9 +8,11 @@
 #include "harness/desk/analysis/timeline/intervals.h"
 #include "harness/desk/analysis/timeline/phases.h"
 
+#include <string.h>
+
 /* The name of a call tells what it does. A trace has far fewer names than calls, so each name is
  * looked at once. */
-enum does { DOES_OTHER, DOES_BEGIN, DOES_END, DOES_INSTANTIATE };
+enum does { DOES_OTHER, DOES_BEGIN, DOES_END, DOES_INSTANTIATE, DOES_LAUNCH };
 
 enum { AROUND_MOST = 100000 }; /* events to look back for the operator around a capture */
 
@@ -20,6 +22,7 @@ struct search {
     const enum does *does;           /* by name */
     const struct trace_event *begun; /* the capture under way; NULL: none */
     bool ended;                      /* a capture, since a graph was made last */
+    bool launched;                   /* a graph */
 };
 
 /* The innermost operator that contains a time, which ends with the host's event of that number;
@@ -91,6 +94,9 @@ static void take_call(struct search *search, int64_t number)
         captures->instantiated++;
         search->ended = false;
         break;
+    case DOES_LAUNCH:
+        search->launched = true;
+        break;
     case DOES_OTHER:
         break;
     }
@@ -133,8 +139,9 @@ int64_t steps_that_have(const struct intervals *times, const struct steps *steps
     return count;
 }
 
-/* In every fifth step or more often, so many times that no warm-up explains it, or anew after a
- * step without. */
+/* An engine that starts captures the pieces of its model one after the other, or a graph for each
+ * batch size, and launches none of them yet. Else: in every fifth step or more often, so many times
+ * that no warm-up explains it, or anew after a step without. */
 static bool come_again(const struct captures *captures, const struct steps *steps)
 {
     bool anew;
@@ -156,13 +163,14 @@ struct captures captures_of(struct arena *arena, const struct timeline *timeline
 
     for (uint32_t i = 0; i < names; i++) {
         const char *name = trace_file_name(timeline->trace, i);
-        does[i] = name_begins_capture(name) ? DOES_BEGIN
-                  : name_ends_capture(name) ? DOES_END
-                  : name_instantiates(name) ? DOES_INSTANTIATE
-                                            : DOES_OTHER;
+        does[i] = name_begins_capture(name)             ? DOES_BEGIN
+                  : name_ends_capture(name)             ? DOES_END
+                  : name_instantiates(name)             ? DOES_INSTANTIATE
+                  : strstr(name, "GraphLaunch") != NULL ? DOES_LAUNCH
+                                                        : DOES_OTHER;
     }
     find_captures(&search);
-    captures.again = come_again(&captures, steps);
+    captures.again = search.launched && come_again(&captures, steps);
     captures.idle = timeline_idle_within(arena, timeline, &captures.taken);
     arena_close(scratch);
     return captures;

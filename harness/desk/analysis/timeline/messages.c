@@ -68,7 +68,8 @@ enum message_kind message_kind_of(const char *collective, const char *kernel)
 /* Where nothing is stated, what sends and receives is one (messages.h). */
 static bool is_exchange(const char *collective, const char *kernel)
 {
-    static const char *const parts[] = { "all_to_all", "alltoall", "AllToAll" };
+    static const char *const parts[] = { "all_to_all", "alltoall", "AllToAll", "A2A",
+                                         "a2a_",       "all2all",  "deep_ep::" };
 
     return name_has_one(collective, parts, ARRAY_SIZE(parts)) ||
            name_has_one(kernel, parts, ARRAY_SIZE(parts)) ||

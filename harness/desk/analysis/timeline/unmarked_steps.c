@@ -270,25 +270,29 @@ struct annotations {
     int64_t count;
 };
 
-/* "iteration 1" and "iteration 2" are of one kind. */
+/* "iteration 1" and "iteration 2" are of one kind, and so are an engine's prefill and decode. */
 static uint64_t hash_of(const char *name)
 {
     uint64_t hash = HASH_EMPTY;
 
+    if (name_is_engine_step(name))
+        return hash_add(hash, name, sizeof "step" - 1);
     for (; *name != '\0'; name++)
         if (*name < '0' || *name > '9')
             hash = hash_add(hash, name, 1);
     return hash;
 }
 
-/* Whether the name itself says what is done: then it is a part of a step, not a step. */
+/* Whether the name itself says what is done: then it is a part of a step, not a step. DLProf and
+ * PyProf mark single operators by texts that are dicts of Python. */
 static bool has_meaning(const char *name)
 {
     enum phase phase;
 
     return phase_of_name(name, &phase) || name_is_data_loading(name) || name_is_logging(name) ||
            name_is_saving(name) || name_compiles(name) || name_is_communication(name) ||
-           name_is_host_communication(name) || strncmp(name, "Optimizer.", 10) == 0;
+           name_is_host_communication(name) || name[0] == '{' ||
+           strncmp(name, "Optimizer.", 10) == 0;
 }
 
 COMPARATOR(by_thread_and_name, struct annotation,
@@ -345,6 +349,7 @@ struct steps repeated_regions_of(struct arena *arena, const struct timeline *tim
         ARENA_NEW(scratch, const struct trace_event *, regions.count);
     double least_ns = REGIONS_SHARE * (double)recorded_ns(timeline);
     int64_t best = 0, best_count = 0, best_ns = 0, end;
+    bool is_known, best_is_known = false;
     struct steps steps;
 
     for (int64_t first = 0; first < regions.count; first = end) {
@@ -354,8 +359,12 @@ struct steps repeated_regions_of(struct arena *arena, const struct timeline *tim
                               regions.items[end].event->track == regions.items[first].event->track;)
             end++;
         ns = end - first >= REGIONS_LEAST ? covered_ns(&regions, first, end) : 0;
-        if (ns > best_ns && (double)ns >= least_ns) {
+        is_known =
+            name_is_engine_step(trace_file_name(timeline->trace, regions.items[first].event->name));
+        if (is_known >= best_is_known && (ns > best_ns || is_known > best_is_known) && ns > 0 &&
+            (is_known || (double)ns >= least_ns)) {
             best = first;
+            best_is_known = is_known;
             best_count = end - first;
             best_ns = ns;
         }

@@ -29,8 +29,9 @@ struct steps repeated_work_of(struct arena *arena, const struct timeline *timeli
  *
  * Programs put annotations around an iteration by names of their own: "timed region", "train_step
  * 12". Such regions are steps if there are REGIONS_LEAST of them or more on a thread, of one name
- * but for its digits, none within another, that fill REGIONS_SHARE of the recording. Annotations
- * that have a meaning of their own (loading, phases, saves) are parts of steps. */
+ * but for its digits, none within another, that fill REGIONS_SHARE of the recording. Those of an
+ * engine that serves requests are steps however little they fill: it waits for requests.
+ * Annotations that have a meaning of their own (loading, phases, saves) are parts of steps. */
 
 enum { REGIONS_LEAST = 3 }; /* twice may be chance */
 

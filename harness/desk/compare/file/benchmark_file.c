@@ -105,9 +105,14 @@ static void lose(struct benchmark_row *row, int count, const char *what, const c
 static enum status take_repetition(struct benchmark_row *row, const cJSON *entry,
                                    const char *metric, double unit)
 {
-    double value = json_number_of(entry, metric);
+    double value = json_number_of(entry, metric), iterations = json_number_of(entry, "iterations");
 
+    if (iterations > 0 && !(row->iterations > 0 && row->iterations < iterations))
+        row->iterations = iterations;
+    if (row->count + row->lost == 0)
+        row->label = json_text_of(entry, "label");
     TRY(rows_grow(&row->values, row->count + 1, &row->room));
+    row->failed += cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(entry, "error_occurred"));
     if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(entry, "error_occurred")))
         lose(row, 1, "failed:", json_text_of(entry, "error_message"));
     else if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(entry, "skipped")))
@@ -166,7 +171,7 @@ static void finish_row(struct benchmark_row *row, const struct stated *stated, b
 }
 
 /* The row of an entry, and what is stated of it. */
-static enum status row_of(struct benchmark_file *file, struct stated *all,
+static enum status row_of(struct benchmark_file *file, struct stated *all, const cJSON *entry,
                           const struct row_key *key, struct benchmark_row **row,
                           struct stated **stated)
 {
@@ -174,7 +179,8 @@ static enum status row_of(struct benchmark_file *file, struct stated *all,
 
     TRY(row_names_take(file->names, key, &number));
     if (number == file->count) {
-        file->rows[file->count++] = (struct benchmark_row){ .count = 0 };
+        file->rows[file->count++] =
+            (struct benchmark_row){ .label = "", .date = json_text_of(entry, "date") };
         all[number] = (struct stated){ .mean = NAN, .median = NAN, .deviation = NAN };
     }
     *row = &file->rows[number];
@@ -206,7 +212,7 @@ static enum status take_entry(struct benchmark_file *file, struct stated *all, c
         FAIL(STATUS_BAD_INPUT, "%s: an entry of \"benchmarks\" has no name", file->path);
     if (benchmark_metric_is_time(metric))
         TRY(unit_of(file, entry, &unit));
-    TRY(row_of(file, all, &key, &row, &stated));
+    TRY(row_of(file, all, entry, &key, &row, &stated));
     if (kind != KIND_REPETITION) {
         take_aggregate(stated, entry, metric, kind, unit);
         return STATUS_OK;

@@ -18,12 +18,16 @@ struct benchmark_row {
     struct workload work;
     double *values; /* [count], times in us; the row's own */
     int count;
-    int64_t room;     /* of values */
-    double median;    /* of the values, or as the file states it; NaN: nothing was measured */
-    double deviation; /* relative, between repetitions; NaN: not known */
-    int repetitions;  /* that `deviation` was estimated from */
-    int lost;         /* repetitions without a value, or that the file should have and has not */
-    char reason[160]; /* what they did: "failed: out of memory"; "": none was lost */
+    int64_t room;      /* of values */
+    double median;     /* of the values, or as the file states it; NaN: nothing was measured */
+    double deviation;  /* relative, between repetitions; NaN: not known */
+    const char *label; /* of its first repetition; "": it has none */
+    const char *date;  /* when it was measured; "": when the context says */
+    double iterations; /* the fewest of a repetition; 0: not known */
+    int repetitions;   /* that `deviation` was estimated from */
+    int lost;          /* repetitions without a value, or that the file should have and has not */
+    int failed;        /* of these */
+    char reason[160];  /* what they did: "failed: out of memory"; "": none was lost */
 };
 
 struct benchmark_file {

@@ -44,18 +44,13 @@ const char *other_tools_by_bytes(const char *bytes, size_t size)
 
 /* --- By the members --- */
 
-static const cJSON *member(const cJSON *object, const char *key)
-{
-    return cJSON_GetObjectItemCaseSensitive(object, key);
-}
-
 /* nvbench has no times in its rows: they are in states, as summaries. */
 static bool is_nvbench(const cJSON *root)
 {
-    const cJSON *first = cJSON_GetArrayItem(member(root, "benchmarks"), 0);
+    const cJSON *first = cJSON_GetArrayItem(json_member(root, "benchmarks"), 0);
 
-    return cJSON_IsArray(member(first, "states")) ||
-           (member(root, "devices") != NULL && member(first, "axes") != NULL);
+    return cJSON_IsArray(json_member(first, "states")) ||
+           (json_member(root, "devices") != NULL && json_member(first, "axes") != NULL);
 }
 
 const char *other_tools_by_members(const cJSON *root)
@@ -66,16 +61,16 @@ const char *other_tools_by_members(const cJSON *root)
         return "nvbench's JSON, which is not read here: print its times with a script into rows "
                "like "
                "{\"name\": \"x\", \"real_time\": 1.5, \"time_unit\": \"us\"} (docs/baseline.md)";
-    if (cJSON_IsArray(member(first, "benchmarks")))
+    if (cJSON_IsArray(json_member(first, "benchmarks")))
         return "several results in one array, as jq --slurp makes: each run is a file of its own, "
                "jq '.[0]'";
-    if (member(root, "traceEvents") != NULL)
+    if (json_member(root, "traceEvents") != NULL)
         return "a trace: give two to compare --explain, or one to diagnose";
-    if (member(root, "ALL STATS") != NULL)
+    if (json_member(root, "ALL STATS") != NULL)
         return "memtier_benchmark's JSON, which is not read here: print its rates with a script "
                "into "
                "rows like {\"name\": \"x\", \"real_time\": 1.5, \"time_unit\": \"us\"}";
-    if (cJSON_IsString(member(root, "row")) && cJSON_IsString(member(root, "metric")))
+    if (cJSON_IsString(json_member(root, "row")) && cJSON_IsString(json_member(root, "metric")))
         return "a history: give it to chokepoint history";
     return NULL;
 }
@@ -119,8 +114,10 @@ static void add_times(struct json *json, cJSON *entries, const char *name, int f
         char message[48];
         json_number(json, entry, "real_time", cJSON_IsNumber(time) ? time->valuedouble : NAN);
         json_text(json, entry, "time_unit", "s");
-        if (cJSON_IsNumber(code) && code->valuedouble != 0) {
-            snprintf(message, sizeof message, "exit code %.0f", code->valuedouble);
+        if (code != NULL && !(cJSON_IsNumber(code) && code->valuedouble == 0)) {
+            snprintf(message, sizeof message, "a signal ended it"); /* null: there is no code */
+            if (cJSON_IsNumber(code))
+                snprintf(message, sizeof message, "exit code %.0f", code->valuedouble);
             JSON_ADD(json, entry, KEY("error_occurred", (bool)true), KEY("error_message", message));
         }
         code = code != NULL ? code->next : NULL;
@@ -130,15 +127,15 @@ static void add_times(struct json *json, cJSON *entries, const char *name, int f
 /* hyperfine names no machine and no date. */
 static bool convert_hyperfine(struct json *json, const cJSON *root, cJSON *context, cJSON *entries)
 {
-    const cJSON *results = member(root, "results"), *result;
+    const cJSON *results = json_member(root, "results"), *result;
     int family = 0;
 
     (void)context;
-    if (!cJSON_IsString(member(results != NULL ? results->child : NULL, "command")))
+    if (!cJSON_IsString(json_member(results != NULL ? results->child : NULL, "command")))
         return false;
     cJSON_ArrayForEach(result, results)
-        add_times(json, entries, json_text_of(result, "command"), family++, member(result, "times"),
-                  result, member(result, "exit_codes"));
+        add_times(json, entries, json_text_of(result, "command"), family++,
+                  json_member(result, "times"), result, json_member(result, "exit_codes"));
     return true;
 }
 
@@ -158,12 +155,12 @@ static void add_date(struct json *json, cJSON *context, const char *text)
 
 static void add_machine(struct json *json, cJSON *context, const cJSON *machine)
 {
-    const cJSON *cpu = member(machine, "cpu");
+    const cJSON *cpu = json_member(machine, "cpu");
     double clock = json_number_of(cpu, "hz_advertised"), cpus = json_number_of(cpu, "count");
 
-    if (cJSON_IsArray(member(cpu, "hz_advertised")))
-        clock = cJSON_IsNumber(member(cpu, "hz_advertised")->child)
-                    ? member(cpu, "hz_advertised")->child->valuedouble
+    if (cJSON_IsArray(json_member(cpu, "hz_advertised")))
+        clock = cJSON_IsNumber(json_member(cpu, "hz_advertised")->child)
+                    ? json_member(cpu, "hz_advertised")->child->valuedouble
                     : NAN;
     if (json_text_of(machine, "node")[0] != '\0')
         json_text(json, context, "host_name", json_text_of(machine, "node"));
@@ -177,21 +174,21 @@ static void add_machine(struct json *json, cJSON *context, const cJSON *machine)
 
 static bool convert_pytest(struct json *json, const cJSON *root, cJSON *context, cJSON *entries)
 {
-    const cJSON *benchmarks = member(root, "benchmarks"), *benchmark;
+    const cJSON *benchmarks = json_member(root, "benchmarks"), *benchmark;
     int family = 0;
 
-    if (!cJSON_IsObject(member(benchmarks != NULL ? benchmarks->child : NULL, "stats")))
+    if (!cJSON_IsObject(json_member(benchmarks != NULL ? benchmarks->child : NULL, "stats")))
         return false;
     add_date(json, context, json_text_of(root, "datetime"));
-    add_machine(json, context, member(root, "machine_info"));
-    if (json_text_of(member(root, "commit_info"), "id")[0] != '\0')
-        json_text(json, context, "commit", json_text_of(member(root, "commit_info"), "id"));
+    add_machine(json, context, json_member(root, "machine_info"));
+    if (json_text_of(json_member(root, "commit_info"), "id")[0] != '\0')
+        json_text(json, context, "commit", json_text_of(json_member(root, "commit_info"), "id"));
     cJSON_ArrayForEach(benchmark, benchmarks)
     {
-        const cJSON *stats = member(benchmark, "stats");
+        const cJSON *stats = json_member(benchmark, "stats");
         const char *name = json_text_of(benchmark, "fullname");
         add_times(json, entries, name[0] != '\0' ? name : json_text_of(benchmark, "name"), family++,
-                  member(stats, "data"), stats, NULL);
+                  json_member(stats, "data"), stats, NULL);
     }
     return true;
 }

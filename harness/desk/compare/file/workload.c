@@ -12,17 +12,20 @@
 
 enum { NAMED_MOST = 3 }; /* knobs that a sentence names; the others are counted */
 
-const cJSON *workload_scenario(const cJSON *root, const char *name, size_t length)
+const cJSON *workload_scenario(const cJSON *root, const char *name, size_t length, bool aa)
 {
-    const cJSON *scenario;
+    const cJSON *scenario, *other = NULL;
 
     cJSON_ArrayForEach(scenario, benchmark_scenarios(root))
     {
         const char *own = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(scenario, "name"));
-        if (own != NULL && strlen(own) == length && strncmp(own, name, length) == 0)
+        if (own == NULL || strlen(own) != length || strncmp(own, name, length) != 0)
+            continue;
+        if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(scenario, "aa")) == aa)
             return scenario;
+        other = other != NULL ? other : scenario;
     }
-    return NULL;
+    return other;
 }
 
 struct workload workload_of_row(const cJSON *root, const char *row)
@@ -38,7 +41,7 @@ struct workload workload_of_row(const cJSON *root, const char *row)
 
     if (slash == NULL)
         return work;
-    scenario = workload_scenario(root, row, (size_t)(slash - row));
+    scenario = workload_scenario(root, row, (size_t)(slash - row), strncmp(slash, "/aa:", 4) == 0);
     settings = cJSON_GetObjectItemCaseSensitive(scenario, "settings");
     protocol = cJSON_GetObjectItemCaseSensitive(scenario, "protocol");
     for (size_t i = 0; i < ARRAY_SIZE(variants); i++)

@@ -15,9 +15,9 @@ struct workload {
     double memory;        /* of the device, in bytes; 0: its default; NaN: the file does not say */
 };
 
-/* The scenario of that name in a result file; NULL: the file has none, or is none of `run`.
- * `length` is that of `name`. */
-const cJSON *workload_scenario(const cJSON *root, const char *name, size_t length);
+/* The scenario of that name in a result file, the A/A comparison if `aa` and the file has both;
+ * NULL: the file has none, or is none of `run`. `length` is that of `name`. */
+const cJSON *workload_scenario(const cJSON *root, const char *name, size_t length, bool aa);
 
 /* The work of the row "item_sync/before", or "item_sync/aa:1". It borrows from the file. */
 struct workload workload_of_row(const cJSON *root, const char *row);

@@ -1,8 +1,10 @@
-/* Values become normal scores of their ranks. The scan over all splits works on running sums; the
- * test of the last window counts all choices of as many scores. */
+/* Values become ranks and their normal scores. The scan over all splits works on running sums; the
+ * test of the last window counts all choices of as many scores. How neighbours correlate is taken
+ * from what a trend or a step leaves of the ranks, since either of them is no noise. */
 #include "harness/desk/compare/history/change_points.h"
 
 #include "harness/base/figures/statistics.h"
+#include "harness/base/figures/student.h"
 #include "harness/base/sort.h"
 #include "harness/base/status.h"
 
@@ -12,15 +14,19 @@
 #include <string.h>
 
 /* A share of the error rate. */
-#define SHARE_RECENT 0.9
+#define SHARE_RECENT 0.75
 #define SHARE_SCAN   0.1
+#define SHARE_TREND  0.1
+#define SHARE_JUMP   0.05
 
 /* The scores of a part of the series. */
 struct part {
     const double *values;
     int count;
-    double *scores; /* [count], of mean 0 */
-    double squares; /* their sum */
+    double *scores;     /* [count], of mean 0 */
+    double *ranks;      /* [count]: equal values share their mean rank */
+    double squares;     /* of the scores, their sum */
+    double correlation; /* of neighbours */
 };
 
 /* --- Normal scores --- */
@@ -48,23 +54,38 @@ struct placed {
 
 COMPARATOR(by_value, struct placed, ASCENDING(value))
 
+/* Doubles of room that a part of so many values takes. */
+enum { ROOM = 3 };
+
+/* Heavy tails: of noise with 3 degrees one run of a thousand is 10 deviations away. */
+enum { JUMP_FREEDOM = 3 };
+
+static double correlation_of(const struct part *part, double *room);
+
 /* Equal values share the score of their mean rank. False: no memory is left. */
-static bool part_score(struct part *part)
+static bool part_score(struct part *part, double *room)
 {
     int count = part->count;
     double mean = 0;
     struct placed *order = malloc((size_t)count * sizeof *order);
+
+    part->scores = room;
+    part->ranks = room + count;
 
     if (order == NULL)
         return false;
     for (int i = 0; i < count; i++) order[i] = (struct placed){ part->values[i], i };
     qsort(order, (size_t)count, sizeof *order, by_value);
     for (int first = 0, end; first < count; first = end) {
-        double score;
+        double score, rank;
         for (end = first + 1; end < count && order[end].value == order[first].value; end++)
             continue;
-        score = normal_quantile((first + end + 1) / 2.0 / (count + 1));
-        for (int i = first; i < end; i++) part->scores[order[i].place] = score;
+        rank = (first + end + 1) / 2.0;
+        score = normal_quantile(rank / (count + 1));
+        for (int i = first; i < end; i++) {
+            part->scores[order[i].place] = score;
+            part->ranks[order[i].place] = rank;
+        }
         mean += score * (end - first) / count;
     }
     part->squares = 0;
@@ -72,6 +93,7 @@ static bool part_score(struct part *part)
         part->scores[i] -= mean;
         part->squares += part->scores[i] * part->scores[i];
     }
+    part->correlation = correlation_of(part, room + 2 * count);
     free(order);
     return true;
 }
@@ -84,44 +106,90 @@ static double standardised(const struct part *part, int at, double sum)
     return sum / sqrt((n - at) * at / n / (n - 1) * part->squares);
 }
 
-/* The correlation of neighbours within one block; 0: all are equal. */
-static double block_correlation(const double *scores, int count)
+/* --- How neighbours correlate --- */
+
+/* The correlation of neighbours in what is left of `values` after fit[]; 0: nothing is left. */
+static double correlation_left(const double *values, const double *fit, int count)
 {
-    double products = 0, squares = 0, mean = stats_mean(scores, count);
+    double products = 0, squares = 0;
 
     for (int i = 0; i < count; i++) {
-        squares += (scores[i] - mean) * (scores[i] - mean);
-        products += i > 0 ? (scores[i] - mean) * (scores[i - 1] - mean) : 0;
+        squares += pow(values[i] - fit[i], 2);
+        products += i > 0 ? (values[i] - fit[i]) * (values[i - 1] - fit[i - 1]) : 0;
     }
     return squares > 1e-9 * count ? products / squares : 0;
 }
 
-/* How neighbours correlate, beyond doubt; 0: not beyond it. It is the median of blocks, so that a
- * change of state, which is in one of them, is not taken for correlation. In a block the estimate
- * is too small by (1 + 4 r) / BLOCK (Marriott and Pope, "Bias in the estimation of
- * autocorrelations", Biometrika 41, 1954, 390-402). */
-static double correlation_of(const double *scores, int count)
+/* The line by least squares. */
+static void fit_line(const double *values, int count, double *fit)
 {
-    enum { BLOCK = 20, BLOCKS_MOST = 64 };
-    int blocks = count / BLOCK;
-    double own[BLOCKS_MOST], above, deviation;
+    double middle = (count - 1) / 2.0, mean = stats_mean(values, count), slope = 0;
 
-    if (blocks == 0)
-        return 0;
-    blocks = blocks < BLOCKS_MOST ? blocks : BLOCKS_MOST;
-    for (int i = 0; i < blocks; i++)
-        own[i] = block_correlation(scores + count - (i + 1) * BLOCK, BLOCK);
-    above = stats_median(own, blocks) + 1.0 / BLOCK;
-    deviation = sqrt(STATS_MEDIAN_VARIANCE / BLOCK / blocks);
-    return above > 1.96 * deviation ? fmin(above / (1 - 4.0 / BLOCK), 0.95) : 0;
+    for (int i = 0; i < count; i++)
+        slope += (i - middle) * values[i] / (count * (count * (double)count - 1) / 12);
+    for (int i = 0; i < count; i++) fit[i] = mean + slope * (i - middle);
 }
 
-/* By how much less a standardised sum counts for it. */
-static double discount(const double *scores, int count)
+/* The two means that fit best, with a window on either side at least. */
+static void fit_step(const double *values, int count, double *fit)
 {
-    double correlation = correlation_of(scores, count);
+    double mean = stats_mean(values, count), sum = 0, largest = -1, after = 0;
+    int best = CHANGE_WINDOW;
 
-    return sqrt((1 - correlation) / (1 + correlation));
+    for (int at = count - 1; at >= CHANGE_WINDOW; at--) {
+        double gain;
+        sum += values[at] - mean;
+        gain = sum * sum / ((double)at * (count - at));
+        if (count - at < CHANGE_WINDOW || gain <= largest)
+            continue;
+        largest = gain;
+        best = at;
+        after = sum;
+    }
+    for (int i = 0; i < count; i++)
+        fit[i] = mean + (i < best ? -after / best : after / (count - best));
+}
+
+/* How neighbours correlate in what is left of the ranks after a trend or a step, whichever leaves
+ * less. Such an estimate is too small, as Marriott and Pope derive for a mean ("Bias in the
+ * estimation of autocorrelations", Biometrika 41, 1954, 390-402); after the better of two fits
+ * chosen from all splits, it is by (LOW + WIDE r) / n of series of 20 to 100 runs, as drawing shows
+ * (test_change_points.c). */
+static double correlation_of(const struct part *part, double *room)
+{
+    enum { WIDE = 9 };
+    static const double low = 4;
+    int count = part->count;
+    double least;
+
+    fit_line(part->ranks, count, room);
+    least = correlation_left(part->ranks, room, count);
+    fit_step(part->ranks, count, room);
+    least = fmin(least, correlation_left(part->ranks, room, count));
+    least = (count * least + low) / fmax(count - WIDE, count / 2.0);
+    return fmin(fmax(least, 0), 0.95);
+}
+
+/* As many independent runs tell as much (Bayley and Hammersley, "The effective number of
+ * independent observations in an autocorrelated time series", Suppl. J. R. Stat. Soc. 8, 1946,
+ * 184-197, for many runs of an autoregressive noise). */
+static double effective_count(const struct part *part)
+{
+    return part->count * (1 - part->correlation) / (1 + part->correlation);
+}
+
+/* What is as unlikely for independent runs as `z` is for these: it counts for less, and by
+ * Student's t of as many runs as they are worth (Santer and others, "Statistical significance of
+ * trends and trend differences in layer-average atmospheric temperature time series", J. Geophys.
+ * Res. 105, 2000, 7337-7356). */
+static double discounted(const struct part *part, double z)
+{
+    double worth = effective_count(part), chance;
+
+    if (!(part->correlation > 0) || !(z > 0))
+        return z;
+    chance = student_two_sided(z * sqrt(worth / part->count), fmax(worth - 2, 1)) / 2;
+    return chance > 0 ? fmin(z, -normal_quantile(chance)) : z;
 }
 
 /* --- All splits --- */
@@ -170,7 +238,7 @@ static int find_split(const struct part *part, double error)
     }
     if (best == 0)
         return 0;
-    largest *= discount(part->scores, part->count);
+    largest = discounted(part, largest);
     /* Before the whole sum, its first term: most series have no split. */
     if (!(normal_above(largest) <= error) ||
         !(change_scan_chance(largest, part->count, CHANGE_WINDOW) <= error))
@@ -180,24 +248,24 @@ static int find_split(const struct part *part, double error)
 
 /* Adds the splits of values[from .. to - 1] to at[found...]. Returns how many there are then; -1:
  * no memory. */
-static int find_splits(const double *values, int from, int to, double error, double *scores,
-                       int *at, int found)
+static int find_splits(const double *values, int from, int to, double error, double *room, int *at,
+                       int found)
 {
-    struct part part = { values + from, to - from, scores, 0 };
+    struct part part = { .values = values + from, .count = to - from };
     int split;
 
     if (part.count < CHANGE_RUNS_LEAST)
         return found;
-    if (!part_score(&part))
+    if (!part_score(&part, room))
         return -1;
     split = find_split(&part, error);
     if (split == 0)
         return found;
-    found = find_splits(values, from, from + split, error, scores, at, found);
+    found = find_splits(values, from, from + split, error, room, at, found);
     if (found < 0)
         return -1;
     at[found++] = from + split;
-    return find_splits(values, from + split, to, error, scores, at, found);
+    return find_splits(values, from + split, to, error, room, at, found);
 }
 
 /* --- The last runs --- */
@@ -239,11 +307,11 @@ double change_chance(const double *scores, int count, int chosen)
  * it by `z` deviations. NaN: no memory. The scores get the sign. */
 static double recent_chance(struct part *part, double z, int sign)
 {
-    double less = discount(part->scores, part->count - CHANGE_WINDOW), chance;
+    double chance;
 
     for (int i = 0; i < part->count; i++) part->scores[i] *= sign;
     chance = change_chance(part->scores, part->count, CHANGE_WINDOW);
-    return less < 1 ? fmax(chance, normal_above(z * less)) : chance;
+    return part->correlation > 0 ? fmax(chance, normal_above(discounted(part, z))) : chance;
 }
 
 /* How many runs the last state has: where the difference is most plain, up to two windows. Its sign
@@ -270,11 +338,11 @@ static int recent_length(const struct part *part, int sign)
 
 /* Whether the last window of a state's `runs` runs is unlike those before: 1 higher, -1 lower, 0
  * alike; 2: no memory is left. */
-static int recent_sign(const double *values, int runs, double error, double *scores)
+static int recent_sign(const double *values, int runs, double error, double *room)
 {
     int beyond = runs - CHANGE_RUNS_LEAST, gap, before, sign;
     double tested[CHANGE_BASELINE_MOST + CHANGE_WINDOW], sum = 0, z, chance;
-    struct part part = { tested, 0, scores, 0 };
+    struct part part = { .values = tested };
 
     gap = beyond / 5 < CHANGE_WINDOW ? beyond / 5 : CHANGE_WINDOW;
     before = runs - gap - CHANGE_WINDOW;
@@ -283,9 +351,9 @@ static int recent_sign(const double *values, int runs, double error, double *sco
     values += runs - CHANGE_WINDOW;
     memcpy(tested, values - gap - before, (size_t)before * sizeof *tested);
     memcpy(tested + before, values, CHANGE_WINDOW * sizeof *tested);
-    if (!part_score(&part))
+    if (!part_score(&part, room))
         return 2;
-    for (int i = before; i < part.count; i++) sum += scores[i];
+    for (int i = before; i < part.count; i++) sum += part.scores[i];
     sign = sum > 0 ? 1 : -1;
     z = fabs(standardised(&part, before, sum));
     if (!(z > 1)) /* Noise alone exceeds 1 in one of three series, and nobody wants an error rate
@@ -296,41 +364,126 @@ static int recent_sign(const double *values, int runs, double error, double *sco
 }
 
 /* The first run of a state that the last window shows; 0: none. -1: no memory. */
-static int find_recent(const double *values, int from, int count, double error, double *scores)
+static int find_recent(const double *values, int from, int count, double error, double *room)
 {
-    struct part state = { .scores = scores };
+    struct part state = { .count = 0 };
     int sign;
 
     if (count - from < CHANGE_RUNS_LEAST)
         return 0;
-    sign = recent_sign(values + from, count - from, error, scores);
+    sign = recent_sign(values + from, count - from, error, room);
     if (sign == 0 || sign == 2)
         return sign == 0 ? 0 : -1;
     if (count - from > CHANGE_BASELINE_MOST)
         from = count - CHANGE_BASELINE_MOST;
     state.values = values + from;
     state.count = count - from;
-    if (!part_score(&state))
+    if (!part_score(&state, room))
         return -1;
     return count - recent_length(&state, sign);
 }
 
+/* --- Runs far beyond all others --- */
+
+/* Whether all runs from `before` on are on one side of all those before it; its sign, or 0. */
+static int separated(const double *values, int count, int before)
+{
+    int sign = values[before] > values[before - 1] ? 1 : -1;
+    double farthest = -INFINITY, nearest = INFINITY;
+
+    for (int i = 0; i < before; i++) farthest = fmax(farthest, sign * values[i]);
+    for (int i = before; i < count; i++) nearest = fmin(nearest, sign * values[i]);
+    return nearest > farthest ? sign : 0;
+}
+
+/* The chance of the last `length` of a state's runs, which are all beyond those before them; 1:
+ * they are not, or a run before was half as far away. One of them alone counts, the nearest. */
+static double jump_chance(const double *values, int count, int length, double *room)
+{
+    int before = count - length, sign = separated(values, count, before);
+    double middle, spread, nearest = INFINITY;
+
+    if (sign == 0)
+        return 1;
+    memcpy(room, values, (size_t)before * sizeof *room);
+    middle = stats_sort_median(room, before);
+    for (int i = before; i < count; i++) nearest = fmin(nearest, sign * (values[i] - middle));
+    if (!(nearest > 0))
+        return 1;
+    for (int i = 0; i < before; i++) {
+        if (fabs(values[i] - middle) >= nearest / 2)
+            return 1;
+        room[i] = fabs(values[i] - middle);
+    }
+    spread =
+        fmax(stats_deviation(values, before), STATS_MAD_SCALE * stats_sort_median(room, before));
+    spread *= sqrt(1 + 1.0 / before);
+    return spread > 0 ? student_two_sided(nearest / spread, JUMP_FREEDOM) / 2 : 0;
+}
+
+int change_jump(const double *values, int count, double *room, double *chance)
+{
+    int best = 0;
+
+    *chance = 1;
+    for (int length = 1; count - length >= CHANGE_RUNS_LEAST - 1; length++) {
+        double own = jump_chance(values, count, length, room);
+        best = own < *chance ? length : best;
+        *chance = fmin(*chance, own);
+    }
+    return best;
+}
+
+/* --- A trend --- */
+
+int change_trend(const double *values, int count, double error)
+{
+    struct part part = { .values = values, .count = count };
+    double *room, middle = (count - 1) / 2.0, products = 0, squares = 0, rho, worth, t;
+
+    if (count < CHANGE_RUNS_LEAST)
+        return 0;
+    room = malloc(ROOM * (size_t)count * sizeof *room);
+    if (room == NULL || !part_score(&part, room)) {
+        free(room);
+        return 2;
+    }
+    for (int i = 0; i < count; i++) {
+        double rank = part.ranks[i] - (count + 1) / 2.0;
+        products += (i - middle) * rank;
+        squares += rank * rank;
+    }
+    free(room);
+    rho = squares > 0 ? products / sqrt(squares * count * (count * (double)count - 1) / 12) : 0;
+    worth = effective_count(&part);
+    if (!(worth > 3))
+        return 0;
+    t = fabs(rho) * sqrt((worth - 2) / fmax(1 - rho * rho, 1e-12));
+    if (!(student_two_sided(t, worth - 2) / 2 <= SHARE_TREND * error))
+        return 0;
+    return rho > 0 ? 1 : -1;
+}
+
 int change_points_find(const double *values, int count, double error, int *at)
 {
-    double *scores = malloc(((size_t)count + 1) * sizeof *scores);
-    int found = -1, recent;
+    double *room = malloc(ROOM * ((size_t)count + 1) * sizeof *room), chance;
+    int found = -1, recent, last;
 
-    if (scores == NULL)
+    if (room == NULL)
         return -1;
-    found = find_splits(values, 0, count, SHARE_SCAN * error, scores, at, 0);
+    found = find_splits(values, 0, count, SHARE_SCAN * error, room, at, 0);
     if (found >= 0) {
-        recent =
-            find_recent(values, found > 0 ? at[found - 1] : 0, count, SHARE_RECENT * error, scores);
+        last = found > 0 ? at[found - 1] : 0;
+        recent = find_recent(values, last, count, SHARE_RECENT * error, room);
+        if (recent == 0) {
+            int length = change_jump(values + last, count - last, room, &chance);
+            recent = chance <= SHARE_JUMP * error ? count - length : 0;
+        }
         if (recent > 0)
             at[found++] = recent;
         else if (recent < 0)
             found = -1;
     }
-    free(scores);
+    free(room);
     return found;
 }

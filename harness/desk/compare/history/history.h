@@ -9,6 +9,7 @@
 
 #include "harness/desk/compare/compared_row.h"
 #include "harness/desk/compare/file/benchmark_file.h"
+#include "harness/text/json.h"
 #include "harness/text/page.h"
 
 /* --- The file --- */
@@ -23,7 +24,7 @@ struct history_entry {
     const char *row, *metric, *statistic, *unit;
     const char *work; /* the settings' fingerprint; "": not known */
     double seconds;   /* of the date, since 1970 */
-    double value;     /* times in us */
+    double value;     /* times in us; NaN: the row failed */
     int repetitions;  /* 0: not known */
     long line;        /* from 1 */
 };
@@ -57,6 +58,7 @@ void history_file_damages(const struct history_file *history, char *text, size_t
 
 struct history_added {
     int added, known, unmeasured; /* rows: new, there already, and without a value */
+    int failed;                   /* of these, where all of a file's failed: they are kept */
     int differing;                /* of those that are there already: with another value */
     char cut[128];                /* the file that got a cut last line; "": none was cut */
 };
@@ -69,6 +71,7 @@ struct history_adding {
     enum better better;  /* which repetition is the best */
     const char *commit;  /* NULL: as each file says */
     const char *machine; /* NULL: as each file says (machines.h) */
+    const char *date;    /* of a file that states none; NULL: there is no such file */
 };
 
 /* Adds the rows; makes the file where there is none. A row of a date, commit, machine, metric and
@@ -102,6 +105,8 @@ enum history_verdict {
     HISTORY_SAME,  /* no change, or one within the threshold */
     HISTORY_MOVED, /* neither its metric's name nor the rule says which way is better */
     HISTORY_SHORT, /* too few runs to tell: less than CHANGE_RUNS_LEAST */
+    HISTORY_GONE,  /* the latest runs of its machine lack it, more of them in turn than ever before
+                    */
     HISTORY_VERDICTS
 };
 const char *history_verdict_name(enum history_verdict verdict); /* "slower" ... */
@@ -115,9 +120,15 @@ struct history_series {
     double spread;   /* of a run in its state, relative: 1.4826 median absolute deviations; NaN: not
                         known */
     int runs_needed; /* per side, to see HISTORY_SEEN; 0: not known; at most RUNS_MOST + 1 */
-    double change;   /* of the last change, by the medians of the two states, relative; 0: there is
+    int first_state; /* from which on each state is above the one before, or each below it */
+    double change;   /* of the last state from that one, by their medians, relative; 0: there is
                         none */
+    double drift;  /* of the last state's last third of runs from its first, where it has a trend */
+    double chance; /* that noise makes the last state, which has less than CHANGE_WINDOW runs; NaN:
+                      it has more */
     enum history_verdict verdict;
+    int lacking; /* of gone, or slower before: so many runs of its machine have passed without it */
+    int renamed; /* ... the series that began in the first of them, at a like value; -1: none */
     bool shares_name;   /* another series has the same machine, row and metric */
     int repetitions[2]; /* the fewest and the most of a run */
 };
@@ -128,12 +139,16 @@ struct history {
     int count;
     int counts[HISTORY_VERDICTS];
     int machines;
-    bool is_fresh; /* only `since` leaves too few runs; false unless history_is_fresh() said so */
     double series_error;               /* the share of one series */
     const struct history_entry **runs; /* of all series */
     double *values;
     int *changes;
 };
+
+/* Judges a series by its values and its metric: everything but GONE. `changes` is as long as
+ * change_points_find() wants it, and `room` as the series. OUT_OF_MEMORY. */
+enum status history_judge(struct history_series *series, const struct history_rule *rule,
+                          double error, int *changes, double *room);
 
 /* Takes the series for whose row `wanted` says yes (NULL: all). The history borrows the file.
  * BAD_USAGE when no run is left; OUT_OF_MEMORY. */
@@ -142,17 +157,12 @@ enum status history_make(struct history *history, const struct history_file *fil
                          const struct history_rule *rule, history_wanted *wanted, void *context);
 void history_release(struct history *history); /* all zero is allowed */
 
-/* Whether no row is slower, none moved in a way that nobody knows to be good, and some row could be
- * judged. `why` says what speaks against it: "1 slower"; "" if nothing does. */
-bool history_passes(const struct history *history, char *why, size_t size);
+/* FAILED: a row is slower, or moved in a way that nobody knows to be good. UNTOLD: a row is gone,
+ * or none has enough runs. `why` says what speaks against it: "1 slower"; "" if nothing does. */
+enum gate_end history_end(const struct history *history, char *why, size_t size);
 
-/* The runs that the row with the most lacks until it is judged. */
+/* The runs that the row with the most lacks until it is judged, of those that lack some. */
 int history_runs_missing(const struct history *history);
-
-/* Whether nothing is judged only because of `since`: a row that still has runs would have enough of
- * them with those before. OUT_OF_MEMORY. */
-enum status history_is_fresh(const struct history *history, const struct history_file *file,
-                             history_wanted *wanted, void *context, bool *fresh);
 
 /* The median of state number `state` of a series: 0 .. change_count. */
 double history_state_median(const struct history_series *series, int state);
@@ -165,9 +175,9 @@ void history_page(const struct page *page, const struct history *history);
 /* The rows whose last state is another than the one before it, and whether the check passes. */
 void history_check_page(const struct page *page, const struct history *history);
 
-/* docs/history.md documents the members. *text is malloc'd. */
-enum status history_json(const struct history *history, const struct history_file *file,
-                         char **text);
+/* docs/history.md documents the members. */
+void history_json(struct json *json, cJSON *root, const struct history *history,
+                  const struct history_file *file);
 
 /* The course of `count` values in at most `columns` characters, each the median of as many values:
  * blocks of eight heights, or in ASCII. Values that are all equal are drawn at half of the height.

@@ -80,7 +80,8 @@ static const char *entry_of(struct history_entry *entry, const cJSON *object,
     if (isnan(unit))
         return "its unit is none of ns, us, ms, s";
     entry->value = cJSON_IsNumber(value) ? value->valuedouble * unit : NAN;
-    if (!isfinite(entry->value) || (benchmark_metric_is_time(entry->metric) && !(entry->value > 0)))
+    if (!cJSON_IsNull(value) && (!isfinite(entry->value) ||
+                                 (benchmark_metric_is_time(entry->metric) && !(entry->value > 0))))
         return "its value is not a number, or a time that is not above 0";
     entry->repetitions = cJSON_IsNumber(repetitions) && repetitions->valuedouble >= 0 &&
                                  repetitions->valuedouble < 1e9
@@ -317,40 +318,86 @@ out:
     return status;
 }
 
-/* Prints the rows of one file that are not in the history yet, and puts them there. */
+enum { DATE = 64 };
+
+/* That of the file; of one that states none `given`, which may be a day. */
+static enum status find_date(char date[DATE], const struct benchmark_file *file, const char *given)
+{
+    benchmark_file_context(file, "date", date, DATE);
+    if (date[0] == '\0' && given != NULL)
+        snprintf(date, DATE, "%s%s", given,
+                 strlen(given) == strlen("2026-11-20") ? "T00:00:00+00:00" : "");
+    if (isnan(benchmark_date(date)))
+        FAIL(STATUS_BAD_INPUT,
+             "%s has no date like 2026-11-20T21:21:34+00:00, so its place in a history is not "
+             "known: give --date",
+             file->path);
+
+    return STATUS_OK;
+}
+
+/* A run of which nothing is left but that it was. */
+static bool all_failed(const struct benchmark_file *file)
+{
+    for (int i = 0; i < file->count; i++)
+        if (file->rows[i].count > 0 || file->rows[i].failed == 0 ||
+            file->rows[i].failed < file->rows[i].lost)
+            return false;
+    return true;
+}
+
+/* Puts an entry into the history, and prints it, unless it is there already. */
+static enum status add_entry(struct history_file *history, struct entry_set *known,
+                             const struct history_entry *entry, FILE *to,
+                             struct history_added *added)
+{
+    struct history_entry *kept = &history->entries[history->count];
+    const struct history_entry *there;
+
+    *kept = *entry;
+    TRY(keep_texts(history->texts, kept));
+    there = entry_set_add(known, history->entries, history->count);
+    if (isnan(entry->value))
+        added->failed++;
+    else if (there != NULL) {
+        added->known++;
+        added->differing += there->value != entry->value;
+    } else
+        added->added++;
+    if (there != NULL)
+        return STATUS_OK;
+    history->count++;
+    return print_entry(to, kept);
+}
+
+/* Adds the rows of one file. */
 static enum status add_file(struct history_file *history, struct entry_set *known,
                             const struct history_adding *adding, int index, FILE *to,
                             struct history_added *added)
 {
     const struct benchmark_file *file = &adding->files[index];
     const char *metric = adding->metric;
-    char date[64], own_commit[160], machine[1024];
+    char date[DATE], own_commit[160], machine[1024];
     const struct compare_rule rule = { .metric = metric, .better = adding->better };
     const enum better better = compare_better(&rule);
+    const bool none = all_failed(file);
 
-    benchmark_file_context(file, "date", date, sizeof date);
-    if (isnan(benchmark_date(date)))
-        FAIL(STATUS_BAD_INPUT,
-             "%s has no date like 2026-11-20T21:21:34+00:00 in its context, so its place in a "
-             "history is "
-             "not known",
-             file->path);
+    TRY(find_date(date, file, adding->date));
     benchmark_file_context(file, "commit", own_commit, sizeof own_commit);
     compare_machine(file, machine, sizeof machine);
     for (int i = 0; i < file->count; i++) {
         const struct benchmark_row *row = &file->rows[i];
         uint64_t work = workload_fingerprint(&row->work);
         char work_text[24] = "";
-        const struct history_entry *there;
-        struct history_entry *entry = &history->entries[history->count];
-        if (isnan(row->median)) {
-            added->unmeasured++;
+        const char *row_date = isnan(benchmark_date(row->date)) ? date : row->date;
+        struct history_entry entry;
+        added->unmeasured += isnan(row->median);
+        if (isnan(row->median) && !none)
             continue;
-        }
         if (work != 0)
             snprintf(work_text, sizeof work_text, "%016" PRIx64, work);
-        *entry = (struct history_entry){
-            .date = date,
+        entry = (struct history_entry){
+            .date = row_date,
             .commit = adding->commit != NULL ? adding->commit : own_commit,
             .machine = adding->machine != NULL ? adding->machine : machine,
             .row = row->name,
@@ -358,20 +405,11 @@ static enum status add_file(struct history_file *history, struct entry_set *know
             .statistic = row->count > 1 && better != BETTER_BY_NAME ? "best" : "median",
             .unit = benchmark_metric_is_time(metric) ? "us" : "",
             .work = work_text,
-            .seconds = benchmark_date(date),
+            .seconds = benchmark_date(row_date),
             .value = value_of(row, better),
             .repetitions = row->count > 0 ? row->count : row->repetitions,
         };
-        TRY(keep_texts(history->texts, entry));
-        there = entry_set_add(known, history->entries, history->count);
-        if (there != NULL) {
-            added->known++;
-            added->differing += there->value != entry->value;
-            continue;
-        }
-        history->count++;
-        added->added++;
-        TRY(print_entry(to, entry));
+        TRY(add_entry(history, known, &entry, to, added));
     }
 
     return STATUS_OK;

@@ -102,6 +102,18 @@ static bool has_moved(const struct history_series *series)
            series->verdict == HISTORY_MOVED;
 }
 
+/* Whether a check shows its last change; of one that only drifts print_notes() tells. */
+static bool has_last_change(const struct history_series *series)
+{
+    return has_moved(series) && series->change_count > 0;
+}
+
+/* The first run of the last state. */
+static int last_change(const struct history_series *series)
+{
+    return series->change_count > 0 ? series->changes[series->change_count - 1] : 0;
+}
+
 /* Changes of the series from .. end - 1: all, or only the last of those that have a verdict. */
 static void print_changes(const struct page *page, const struct history *history, int from, int end,
                           bool is_check)
@@ -116,7 +128,7 @@ static void print_changes(const struct page *page, const struct history *history
     for (int i = from; i < end; i++) {
         const struct history_series *series = &history->series[i];
         int state = is_check ? series->change_count : 1;
-        if (is_check && !has_moved(series))
+        if (is_check && !has_last_change(series))
             continue;
         for (; state <= series->change_count; state++) add_change(rows, series, state);
     }
@@ -238,14 +250,58 @@ void history_page(const struct page *page, const struct history *history)
     print_repetitions(page, history);
 }
 
+/* What the table of changes does not say of a row: a drift, a chance, or that it is gone. */
+static void print_notes(const struct page *page, const struct history *history)
+{
+    char name[NAME], other[NAME], since[DAY + COMMIT + 16];
+
+    for (int i = 0; i < history->count; i++) {
+        const struct history_series *series = &history->series[i];
+        const struct history_entry *last = series->runs[series->count - 1];
+        print_name(name, series);
+        if (has_moved(series) && series->drift != 0)
+            page_paragraph(page, INK_DOUBTFUL,
+                           "%s drifts: the last third of the %d runs of its state are %s from the "
+                           "first.",
+                           name, series->count - last_change(series),
+                           comparison_percent(series->drift).text);
+        if (has_moved(series) && series->first_state + 1 < series->change_count)
+            page_paragraph(page, INK_DOUBTFUL, "%s moved by %s in %d steps of one way.", name,
+                           comparison_percent(series->change).text,
+                           series->change_count - series->first_state);
+        if (has_moved(series) && !isnan(series->chance))
+            page_paragraph(page, INK_DOUBTFUL,
+                           "%s was measured so in %d run%s only: noise does as much with a "
+                           "probability of %.2g. Another run makes it sure.",
+                           name, series->count - last_change(series),
+                           series->count - last_change(series) == 1 ? "" : "s", series->chance);
+        if (series->lacking == 0)
+            continue;
+        snprintf(since, sizeof since, "%.*s%s%.*s", DAY, last->date,
+                 last->commit[0] != '\0' ? ", " : "", COMMIT, last->commit);
+        page_paragraph(page, INK_BAD,
+                       "%s is no longer measured: its last run is of %s, and %d later run%s of its "
+                       "machine lack it. Where that is meant, --since or a --filter leaves it out.",
+                       name, since, series->lacking, series->lacking == 1 ? "" : "s");
+        if (series->renamed < 0)
+            continue;
+        print_name(other, &history->series[series->renamed]);
+        page_paragraph(page, INK_DOUBTFUL,
+                       "%s began in the next run, at a like value: renamed, perhaps. Its name in "
+                       "the lines of the file joins the two.",
+                       other);
+    }
+}
+
 void history_check_page(const struct page *page, const struct history *history)
 {
-    char counts[160], why[200];
+    char counts[200], why[240];
+    enum gate_end gate;
 
     for (int from = 0, end; from < history->count; from = end) {
         int changed = 0;
         for (end = from; end == from || is_same_machine(history, from, end); end++)
-            changed += has_moved(&history->series[end]);
+            changed += has_last_change(&history->series[end]);
         if (changed > 0)
             print_machine(page, history, from);
         print_changes(page, history, from, end, true);
@@ -270,8 +326,11 @@ void history_check_page(const struct page *page, const struct history *history)
             "make one machine if add --machine=KEY names it.",
             history->machines);
     print_repetitions(page, history);
-    if (!history_passes(history, why, sizeof why))
-        page_paragraph(page, INK_BAD, "Not passed: %s", why);
+    print_notes(page, history);
+    gate = history_end(history, why, sizeof why);
+    if (gate != GATE_PASSED)
+        page_paragraph(page, INK_BAD, "%s: %s", gate == GATE_FAILED ? "Not passed" : "Cannot tell",
+                       why);
 }
 
 /* --- JSON --- */
@@ -290,44 +349,52 @@ static void add_changes(struct json *json, cJSON *to, const struct history_serie
     }
 }
 
-static void add_series(struct json *json, cJSON *to, const struct history_series *series)
+static void add_series(struct json *json, cJSON *to, const struct history *history,
+                       const struct history_series *series)
 {
     const struct history_entry *run = series->runs[0];
+    const char *renamed = series->lacking > 0 && series->renamed >= 0
+                              ? history->series[series->renamed].runs[0]->row
+                              : NULL;
     bool is_known = series->runs_needed > 0 && series->runs_needed <= RUNS_MOST;
+    cJSON *dates = json_array(json, NULL, NULL), *commits = json_array(json, NULL, NULL);
     cJSON *object = JSON_ROW(
         json, to, KEY("machine", run->machine), KEY("row", run->row), KEY("metric", run->metric),
         KEY("time_unit", benchmark_metric_is_time(run->metric) ? "us" : NULL),
         KEY("statistic", run->statistic), KEY("work", run->work),
         KEY("verdict", history_verdict_name(series->verdict)), KEY("change", series->change),
+        KEY("drift", series->drift), KEY("chance", series->chance),
+        KEY("runs_lacking", (double)series->lacking), KEY("renamed", renamed),
         KEY("runs", series->count), KEY("first", series->values[0]),
         KEY("last", series->values[series->count - 1]),
         KEY("median", stats_median(series->values, series->count)), KEY("spread", series->spread),
         KEY("runs_to_see_3_percent", is_known ? (double)series->runs_needed : NAN),
-        KEY("values", json_series(json, series->values, series->count, 6)));
+        KEY("values", json_series(json, series->values, series->count, 6)), KEY("dates", dates),
+        KEY("commits", commits));
 
+    for (int i = 0; i < series->count; i++) {
+        json_text(json, dates, NULL, series->runs[i]->date);
+        json_text(json, commits, NULL, series->runs[i]->commit);
+    }
     add_changes(json, object, series);
 }
 
-enum status history_json(const struct history *history, const struct history_file *file,
-                         char **text)
+void history_json(struct json *json, cJSON *root, const struct history *history,
+                  const struct history_file *file)
 {
-    struct json json = { false };
-    cJSON *root = json_object(&json, NULL, NULL), *counts, *rows;
-    enum status status;
+    cJSON *counts, *rows;
     char why[200];
-    bool passes = history_passes(history, why, sizeof why);
+    enum gate_end end = history_end(history, why, sizeof why);
 
-    JSON_ADD(&json, root, KEY("schema", HISTORY_SCHEMA), KEY("file", file->path),
+    JSON_ADD(json, root, KEY("schema", HISTORY_SCHEMA), KEY("file", file->path),
              KEY("threshold", history->rule.threshold), KEY("error", history->rule.error),
              KEY("row_error", history->series_error), KEY("damaged_lines", file->damaged),
-             KEY("passed", passes), KEY("not_passed_because", why));
-    counts = json_object(&json, root, "counts");
+             KEY("passed", (bool)(end == GATE_PASSED)), KEY("exit_code", (double)end),
+             KEY("not_passed_because", why));
+    counts = json_object(json, root, "counts");
     for (int i = 0; i < HISTORY_VERDICTS; i++)
-        json_integer(&json, counts, history_verdict_name((enum history_verdict)i),
+        json_integer(json, counts, history_verdict_name((enum history_verdict)i),
                      history->counts[i]);
-    rows = json_array(&json, root, "rows");
-    for (int i = 0; i < history->count; i++) add_series(&json, rows, &history->series[i]);
-    status = json_print(&json, root, text);
-    cJSON_Delete(root);
-    return status;
+    rows = json_array(json, root, "rows");
+    for (int i = 0; i < history->count; i++) add_series(json, rows, history, &history->series[i]);
 }

@@ -337,3 +337,22 @@ void trace_change_release(struct trace_change *change)
     for (int side = 0; side < SIDES; side++) diagnosis_release(&change->sides[side]);
     memset(change, 0, sizeof *change);
 }
+
+enum status trace_change_each(const char *const paths[SIDES],
+                              void (*visit)(void *context, const struct trace_change *change),
+                              void *context)
+{
+    enum status status = STATUS_OK;
+    struct trace_change change;
+
+    TRY_OUT(trace_change_make(&change, paths));
+    visit(context, &change);
+    for (int i = 1; i < change.count; i++) {
+        TRY_OUT(trace_change_select(&change, i));
+        visit(context, &change);
+    }
+
+out:
+    trace_change_release(&change);
+    return status;
+}

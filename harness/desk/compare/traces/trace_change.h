@@ -42,6 +42,12 @@ void trace_change_release(struct trace_change *change);
 /* Compares the traces of number `at` instead. BAD_INPUT, OUT_OF_MEMORY, as above. */
 enum status trace_change_select(struct trace_change *change, int at);
 
+/* Compares each process of a file beside that of the other, and calls `visit` for each. As above.
+ */
+enum status trace_change_each(const char *const paths[SIDES],
+                              void (*visit)(void *context, const struct trace_change *change),
+                              void *context);
+
 /* If the step differs and no part stands out: the finding that is new if it is longer, or gone if
  * it is shorter, and costs the most time, at least STEP_CHANGE_LEAST of a step; else NULL. */
 const struct finding *trace_change_cause(const struct trace_change *change);

@@ -194,7 +194,9 @@ void finding_members(struct members *members, void *object)
     member_string(members, "advice", &finding->advice);
     member_string(members, "title", &finding->title);
     member_bool(members, "of_whole", &finding->of_whole);
+    member_count(members, "once_in_steps", &finding->once_in_steps);
     place_member(members, "where", &finding->where);
+    place_member(members, "library", &finding->library);
 }
 
 void threshold_members(struct members *members, void *object)

@@ -1,5 +1,5 @@
-/* A digest is one JSON object, written and read by lists of members, and compressed as a gzip
- * member of its own, so that files of digests can be joined by cat. */
+/* A digest is one JSON object, written and read by lists of members, and a file has it
+ * compressed as a gzip member of its own, so that files of digests can be joined by cat. */
 #include "harness/desk/diagnosis/digest/digest.h"
 
 #include "harness/base/rows.h"
@@ -8,7 +8,6 @@
 #include "harness/desk/trace/trace_rows.h"
 #include "harness/text/json.h"
 
-#include <isa-l/igzip_lib.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,40 +42,6 @@ enum status digest_write(char **line, const struct digest *digest)
 out:
     free(text);
     cJSON_Delete(root);
-    return status;
-}
-
-enum status digest_compress(char **bytes, size_t *count, const char *text, size_t length)
-{
-    enum status status = STATUS_OK;
-    size_t room = length + length / 8 + 4096;
-    struct isal_zstream stream;
-    uint8_t *work = NULL;
-
-    *bytes = NULL;
-    TRY_OUT(rows_make(bytes, room));
-    TRY_OUT(rows_make(&work, ISAL_DEF_LVL3_DEFAULT));
-    isal_deflate_stateless_init(&stream);
-    stream.gzip_flag = IGZIP_GZIP;
-    stream.level = 3;
-    stream.level_buf = work;
-    stream.level_buf_size = ISAL_DEF_LVL3_DEFAULT;
-    stream.end_of_stream = 1;
-    stream.flush = NO_FLUSH;
-    stream.next_in = (uint8_t *)(uintptr_t)text;
-    stream.avail_in = (uint32_t)length;
-    stream.next_out = (uint8_t *)*bytes;
-    stream.avail_out = (uint32_t)room;
-    if (isal_deflate_stateless(&stream) != COMP_OK)
-        FAIL_OUT(STATUS_BAD_INPUT, "a digest of %zu bytes cannot be compressed", length);
-    *count = stream.total_out;
-
-out:
-    free(work);
-    if (status != STATUS_OK) {
-        free(*bytes);
-        *bytes = NULL;
-    }
     return status;
 }
 

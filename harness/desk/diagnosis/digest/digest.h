@@ -28,9 +28,6 @@ struct digest {
 /* *line ends in a line feed; the caller frees it. OUT_OF_MEMORY. */
 enum status digest_write(char **line, const struct digest *digest);
 
-/* A gzip member with these bytes; the caller frees it. OUT_OF_MEMORY. */
-enum status digest_compress(char **bytes, size_t *count, const char *text, size_t length);
-
 /* The numbers of the file itself: rank, world, what is missing. BAD_INPUT: it is no digest of this
  * schema, or damaged. */
 enum status digest_take_head(struct trace_file *trace);

@@ -194,7 +194,8 @@ void facts_members(struct members *members, void *object)
     member_number(members, "busy_ns", &facts->busy_ns);
     member_number(members, "launches", &facts->launches);
     member_bool(members, "lacks_work", &facts->lacks_work);
-    member_bool(members, "infers", &facts->infers);
+    member_bool(members, "trains", &facts->program.trains);
+    member_bool(members, "serves", &facts->program.serves);
     member_number(members, "passes", &facts->passes);
     member_number(members, "median_step_ns", &facts->median_step_ns);
 }

@@ -3,6 +3,7 @@
 #include "harness/desk/diagnosis/facts/matrix_types.h"
 
 #include "harness/base/status.h"
+#include "harness/desk/diagnosis/facts/traced_program.h"
 #include "harness/desk/trace/trace_file.h"
 
 #include <string.h>
@@ -10,16 +11,6 @@
 enum {
     GFX906_UNITS_MOST = 64
 }; /* compute units of MI50, MI60 and Radeon VII; MI100 to MI250 have 104 to 120 */
-
-static bool is_amd(const struct event_device *device)
-{
-    static const char *const names[] = { "AMD", "Radeon", "Instinct" };
-
-    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-        if (strstr(device->name, names[i]) != NULL)
-            return true;
-    return false;
-}
 
 static struct matrix_types types_of_amd(const struct event_device *device)
 {
@@ -41,7 +32,7 @@ struct matrix_types matrix_types_of(const struct event_device *device)
         return (struct matrix_types){ .fp16 = device->fp16_matrix_units == 1,
                                       .bf16 = device->bf16_matrix_units == 1,
                                       .tf32 = device->tf32 == 1 };
-    if (is_amd(device))
+    if (device_is_amd(device))
         return types_of_amd(device);
     if (strstr(device->name, "GTX 16") != NULL)
         major = 0;
@@ -57,7 +48,7 @@ double matrix_types_rate(const struct event_device *device)
         { 12, 0, 4 }, { 10, 0, 28 }, { 9, 0, 15 }, { 8, 6, 4 }, { 8, 0, 16 }, { 7, 0, 8 }
     };
 
-    if (device == NULL || is_amd(device))
+    if (device == NULL || device_is_amd(device))
         return device == NULL ? 2 : 4;
     for (size_t i = 0; i < ARRAY_SIZE(since); i++)
         if (device->compute_major > since[i].major ||
@@ -66,23 +57,42 @@ double matrix_types_rate(const struct event_device *device)
     return 2;
 }
 
-/* By what there is: a bit for each type. */
+double matrix_types_single_rate(const struct event_device *device)
+{
+    static const struct {
+        int major, minor;
+        double rate;
+    } slow[] = { { 6, 1, 32 }, { 6, 2, 32 }, { 7, 5, 32 },  { 8, 6, 64 },
+                 { 8, 7, 64 }, { 8, 9, 64 }, { 12, 0, 64 }, { 12, 1, 64 } };
+
+    for (size_t i = 0; device != NULL && !device_is_amd(device) && i < ARRAY_SIZE(slow); i++)
+        if (device->compute_major == slow[i].major && device->compute_minor == slow[i].minor)
+            return slow[i].rate;
+    return 2;
+}
+
+/* By what there is, a bit for each type; the advice to who does not train, and to who does. */
+#define BF16        "compute in bf16 (autocast"
+#define FP16        "compute in fp16 (autocast"
+#define TF32        "allow tf32"
+#define TF32_SETTER " (torch.set_float32_matmul_precision(\"high\"))"
+#define AT_HALF     "), or " TF32 ", at half of that rate"
+#define MASTER      ", with fp32 master weights"
+#define SCALED      MASTER " and GradScaler"
+
 static const struct {
-    const char *text, *advice;
+    const char *text, *advice[2];
 } rows[8] = {
-    [0] = { "", NULL },
-    [1] = { "fp16", "compute in fp16 (autocast; in training with fp32 master weights and "
-                    "GradScaler); bf16 and tf32 are not for this device" },
-    [2] = { "bf16", "compute in bf16 (autocast; in training with fp32 master weights)" },
-    [3] = { "bf16 and fp16", "compute in bf16 (autocast; in training with fp32 master weights)" },
-    [4] = { "tf32", "allow tf32 (torch.set_float32_matmul_precision(\"high\"))" },
-    [5] = { "fp16 and tf32", "compute in fp16 (autocast; in training with fp32 master weights and "
-                             "GradScaler), or allow tf32, at half of that rate" },
-    [6] = { "bf16 and tf32", "compute in bf16 (autocast; in training with fp32 master weights), or "
-                             "allow tf32, at half of that rate" },
-    [7] = { "bf16, fp16 and tf32", "compute in bf16 (autocast; in training with fp32 master "
-                                   "weights), or allow tf32, at half of that rate "
-                                   "(torch.set_float32_matmul_precision(\"high\"))" },
+    [0] = { "", { NULL, NULL } },
+    [1] = { "fp16",
+            { FP16 "); bf16 and tf32 are not for this device",
+              FP16 SCALED "); bf16 and tf32 are not for this device" } },
+    [2] = { "bf16", { BF16 ")", BF16 MASTER ")" } },
+    [3] = { "bf16 and fp16", { BF16 ")", BF16 MASTER ")" } },
+    [4] = { "tf32", { TF32 TF32_SETTER, TF32 TF32_SETTER } },
+    [5] = { "fp16 and tf32", { FP16 AT_HALF, FP16 SCALED AT_HALF } },
+    [6] = { "bf16 and tf32", { BF16 AT_HALF TF32_SETTER, BF16 MASTER AT_HALF TF32_SETTER } },
+    [7] = { "bf16, fp16 and tf32", { BF16 AT_HALF TF32_SETTER, BF16 MASTER AT_HALF TF32_SETTER } },
 };
 
 static int row_of(struct matrix_types types)
@@ -90,9 +100,9 @@ static int row_of(struct matrix_types types)
     return types.fp16 | types.bf16 << 1 | types.tf32 << 2;
 }
 
-const char *matrix_types_advice(struct matrix_types types)
+const char *matrix_types_advice(struct matrix_types types, bool trains)
 {
-    return rows[row_of(types)].advice;
+    return rows[row_of(types)].advice[trains];
 }
 
 const char *matrix_types_text(struct matrix_types types)

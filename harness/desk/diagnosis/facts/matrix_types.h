@@ -25,8 +25,13 @@ struct matrix_types matrix_types_of(const struct event_device *device);
  * which is how bf16_matrix_units of our traces is defined. */
 double matrix_types_rate(const struct event_device *device);
 
-/* The advice about products in fp32 there; NULL: nothing. */
-const char *matrix_types_advice(struct matrix_types types);
+/* How many times as many numbers per second in fp32 as in fp64, both without matrix units: NVIDIA's
+ * by compute capability (CUDA C++ Programming Guide, "Arithmetic Instructions", results per clock
+ * cycle and multiprocessor), 2 where it is not known. */
+double matrix_types_single_rate(const struct event_device *device);
+
+/* The advice about products in fp32 there, to a program that trains or may not; NULL: nothing. */
+const char *matrix_types_advice(struct matrix_types types, bool trains);
 
 /* "bf16, fp16 and tf32"; "" for none. */
 const char *matrix_types_text(struct matrix_types types);

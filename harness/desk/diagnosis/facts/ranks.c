@@ -170,6 +170,19 @@ const char *slow_rank_does(const struct slow_rank *slow)
     return texts[slow->part];
 }
 
+const char *slow_rank_advice(const struct slow_rank *slow)
+{
+    static const char *const texts[STEP_PART_COUNT + 1] = {
+        [STEP_KERNEL] = "look at the trace of that rank: its share of the work, the clocks of its "
+                        "device",
+        [STEP_DATA_LOADING] = "look at the trace of that rank: its loader, and its samples",
+        [STEP_HOST] = "look at the trace of that rank: what its host does meanwhile",
+        [STEP_OTHER] = "look at what that rank does meanwhile (record it with stacks)",
+    };
+
+    return texts[slow->part];
+}
+
 bool slow_rank_matters(const struct slow_rank *slow)
 {
     return slow->which >= 0 && slow->lost_ns >= SLOW_RANK_LEAST * slow->step_ns;

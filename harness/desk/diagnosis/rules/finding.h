@@ -33,6 +33,8 @@ struct finding {
     double lost_ns_per_step; /* of the untraced step where the trace tells; NAN: not of time */
     double predicted_gain;   /* step time before / after the advice; 1: none; NAN: cannot say */
     bool of_whole;           /* the trace marks no steps: a step is all of it */
+    int64_t once_in_steps;   /* of what is done once: the recorded steps, whose sum of lost times
+                                is the cost; 0: each step has it, or none are marked */
     bool gain_is_least;      /* what the trace does not tell would add to the gain */
     bool gain_is_most;       /* it would take from the gain, and from the lost time, maybe all */
     bool shares_time;        /* another finding has the same time, whose fault it is */
@@ -49,12 +51,17 @@ struct finding {
      * 0: the lost time is a part of the trace's step. */
     double mean_step_ns;
     struct judged judged;
-    char evidence[480];      /* in numbers, a sentence */
-    struct call_place where; /* most of the cost comes from there */
+    char evidence[480];        /* in numbers, a sentence */
+    struct call_place where;   /* most of the cost comes from there */
+    struct call_place library; /* and there, in what is called by that line of the user's */
 };
 
 /* Before the gain: "at least ", "at most ", or nothing. */
 const char *finding_gain_bound(const struct finding *finding);
+
+/* Follows the gain: why a finding is minor though its share of the step makes others major; "": it
+ * is not. */
+const char *finding_why_minor(const struct finding *finding);
 
 /* A rule, whether or not it found something. */
 struct threshold {

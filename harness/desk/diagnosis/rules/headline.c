@@ -56,7 +56,10 @@ static void say_finding(struct headline *headline, const struct finding *finding
     put_title(title, sizeof title, finding->title);
     if (cost > 0)
         snprintf(costs, sizeof costs, ": %s%.0f%% of %s", finding->gain_is_most ? "at most " : "",
-                 100 * cost, finding->mean_step_ns > 0 ? "all steps" : whole(facts));
+                 100 * cost,
+                 finding->mean_step_ns > 0    ? "all steps"
+                 : finding->once_in_steps > 0 ? "the recorded steps, once"
+                                              : whole(facts));
     if (busy)
         snprintf(headline->text, sizeof headline->text,
                  "The %s sets the pace, busy for %.0f%% of %s; %s%s%s.", who(facts),

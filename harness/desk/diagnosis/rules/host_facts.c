@@ -172,6 +172,14 @@ bool facts_batches_are_pageable(const struct facts *facts)
 
 /* --- Launches and other work --- */
 
+bool facts_are_oversubscribed(const struct facts *facts)
+{
+    const struct trace_cost *cost = &facts->summary->trace->cost;
+
+    return cost->involuntary_switches >= 1 && cost->core_wait_share >= TRACE_CORE_WAIT_MOST &&
+           cost->cores > 0 && cost->wanted_cores >= 1.1 * cost->cores;
+}
+
 bool facts_waits_for_launches(const struct facts *facts)
 {
     double kernels = (double)facts->summary->launches.kernel_count;

@@ -55,6 +55,10 @@ bool facts_loading_is_uneven(const struct facts *facts);
  * then waits for. */
 bool facts_batches_are_pageable(const struct facts *facts);
 
+/* True if the loop's thread loses its core in a tenth of a step or more, once a step at least,
+ * while the program's own threads want a tenth more cores than it has. */
+bool facts_are_oversubscribed(const struct facts *facts);
+
 /* True if every second kernel, or more, is followed by a wait for all of the device's work. */
 bool facts_waits_for_launches(const struct facts *facts);
 

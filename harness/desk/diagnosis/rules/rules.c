@@ -55,23 +55,6 @@ static bool lacks_work(const struct launches *launches)
     return lost * 10 > launches->count + launches->lost_count;
 }
 
-/* Whether nothing is of a training: no backward pass, and no optimizer. */
-static bool infers(const struct summary *summary)
-{
-    static const char *const parts[] = { "ackward", "bwd", "dgrad", "wgrad", "autograd::engine" };
-    const struct kernels *kernels = &summary->kernels;
-    bool trains = summary->phases.seen[PHASE_BACKWARD] || summary->phases.seen[PHASE_OPTIMIZER] ||
-                  spans_find(&summary->spans, summary->trace, "Optimizer.", true) != NULL ||
-                  spans_find(&summary->spans, summary->trace, "autograd::engine", true) != NULL;
-
-    for (int64_t i = 0; i < kernels->count && !trains; i++) {
-        const char *name = trace_file_name(summary->trace, kernels->rows[i].name);
-        trains = name_has_one(name, parts, ARRAY_SIZE(parts)) ||
-                 kernel_class_of(name) == CLASS_OPTIMIZER;
-    }
-    return !trains;
-}
-
 struct facts facts_of(const struct summary *ranks, int64_t count, int64_t which)
 {
     const struct summary *summary = &ranks[which];
@@ -97,7 +80,7 @@ struct facts facts_of(const struct summary *ranks, int64_t count, int64_t which)
     facts.busy_ns = (double)summary->idle.busy_ns / facts.steps;
     facts.launches = (double)summary->launches.count / facts.steps;
     facts.lacks_work = lacks_work(&summary->launches);
-    facts.infers = infers(summary);
+    facts.program = traced_program_of(summary);
     facts.passes = forward != NULL ? (double)forward->count / facts.steps : 1;
     recorded_ns = (double)(summary->graph.end_ns - summary->graph.start_ns);
     time = replay(summary->arena, &summary->graph, NULL, 0, NULL);
@@ -465,11 +448,47 @@ bool facts_steps_are_guessed(const struct facts *facts)
     return facts->summary->steps.anchor != NULL;
 }
 
+bool facts_steps_of_engine(const struct facts *facts, int64_t *prefills)
+{
+    const struct steps *steps = &facts->summary->steps;
+
+    if (steps->region == NULL || !name_is_engine_step(steps->region) ||
+        facts->summary->digest != NULL) /* which has no events */
+        return false;
+    for (int64_t i = 0; prefills != NULL && i < steps->count; i++)
+        *prefills +=
+            name_prefills(trace_file_name(facts->summary->trace, steps->items[i].event->name));
+    return true;
+}
+
+/* SGLang has marks of both kinds, one around the other. */
+int64_t facts_engine_marks(const struct facts *facts, const char **name)
+{
+    const struct timeline *timeline = &facts->summary->timeline;
+    int64_t counts[2] = { 0, 0 };
+    const char *names[2] = { "", "" };
+    bool has_steps;
+
+    for (int64_t i = 0; i < timeline->host_count; i++) {
+        const char *mark = trace_file_name(timeline->trace, timeline->host[i]->name);
+        bool is_step = name_begins(mark, "step[");
+        if (timeline->host[i]->kind == EVENT_KIND_ANNOTATION && name_is_engine_step(mark) &&
+            counts[is_step]++ == 0)
+            names[is_step] = mark;
+    }
+    has_steps = counts[true] > 0;
+    *name = names[has_steps];
+    return counts[has_steps];
+}
+
 struct step_text step_text(const struct facts *facts)
 {
     struct step_text step;
 
-    snprintf(step.text, sizeof step.text, facts_of_whole(facts) ? "the trace's %s" : "a %s step",
+    snprintf(step.text, sizeof step.text,
+             facts_of_whole(facts)                     ? "the trace's %s"
+             : facts->summary->trace->cost.step_ns > 0 ? "a %s step as traced"
+                                                       : "a %s step",
              quantity_time(facts->step_ns).text);
     return step;
 }

@@ -8,6 +8,7 @@
 
 #include "harness/base/figures/quantity.h"
 #include "harness/desk/analysis/summary.h"
+#include "harness/desk/diagnosis/facts/traced_program.h"
 #include "harness/desk/diagnosis/rules/finding.h"
 
 #include <stdbool.h>
@@ -65,10 +66,10 @@ struct facts {
     double steps; /* in the window; 1 where the trace marks none, or what its optimizer calls say */
     double window_ns;
     double step_ns, busy_ns;
-    double launches; /* that caused work */
-    bool lacks_work; /* of more than a tenth of the launches: idle time may be none */
-    bool infers;     /* nothing in the trace is of a training: no backward pass, no optimizer */
-    double passes;   /* forward passes per step; 1 where none is marked */
+    double launches;               /* that caused work */
+    bool lacks_work;               /* of more than a tenth of the launches: idle time may be none */
+    struct traced_program program; /* which words fit */
+    double passes;                 /* forward passes per step; 1 where none is marked */
     double median_step_ns;
     /* Rules whose changes are assumed to be made, and what an iteration of the loop takes with them
      * (replay.h). */
@@ -103,11 +104,14 @@ enum finding_site {
 
 struct rule {
     const char *id;
-    const char *title;     /* begins a sentence */
-    const char *symptom;   /* seen in the trace */
-    const char *meaning;   /* why that costs something */
-    const char *advice;    /* how to save it */
-    const char *inferring; /* the same to who does not train; NULL: no other */
+    const char *title;   /* begins a sentence */
+    const char *also;    /* the field's words for it: names_have() */
+    const char *symptom; /* seen in the trace */
+    const char *meaning; /* why that costs something */
+    const char *advice;  /* how to save it */
+    /* The same to who is not known to train, to who serves requests, and without PyTorch's words;
+     * NULL: no other. */
+    const char *inferring, *serving, *plain;
     const char *cost;      /* how it is computed and bounded, or that it is no time */
     const char *threshold; /* and its source */
     bool costs_no_time; /* or nobody knows how much; else its share of a step sets the severity */
@@ -115,7 +119,8 @@ struct rule {
     enum bottleneck bottleneck; /* of the run; NONE: the finding says nothing of it */
 
     /* Returns false if there is nothing to say. Otherwise sets the evidence and, if time is lost,
-     * how much (finding_costs()). All other members are preset as for a finding that costs time. */
+     * how much (finding_costs()). All other members are preset as for a finding that costs time.
+     * NULL: no trace shows the finding, which is made elsewhere and joined (diagnosis_join()). */
     bool (*judge)(struct finding *finding, const struct facts *facts);
 
     enum finding_site site;
@@ -234,8 +239,9 @@ bool facts_host_sets_pace(const struct facts *facts);
  * operators, where the host computes) of all ranks, which do not fill the device either. */
 bool facts_are_few(const struct facts *facts);
 
-/* The whole that times are a share of: "a 2.09 ms step", or "the trace's 80.1 ms" if nothing marks
- * steps; and what counts refer to: "per step", "in total". */
+/* The whole that times are a share of: "a 2.09 ms step", "as traced" if another time is known, or
+ * "the trace's 80.1 ms" if nothing marks steps; and what counts refer to: "per step", "in total".
+ */
 struct step_text {
     char text[48];
 };
@@ -254,6 +260,14 @@ double facts_profiler_ns(const struct facts *facts);
 /* How long the first work waited for what began before the recording (timeline_cut_ns()); 0: it did
  * not. */
 double facts_cut_ns(const struct facts *facts);
+
+/* The steps are those of an engine that serves requests; *prefills, if it is not NULL: so many of
+ * them have prompts in them, and the others decode alone. */
+bool facts_steps_of_engine(const struct facts *facts, int64_t *prefills);
+
+/* How many steps of such an engine the trace has, however few, and the name of the first of them;
+ * "": none. */
+int64_t facts_engine_marks(const struct facts *facts, const char **name);
 
 /* The steps are repetitions of work without a mark, which may be layers of one step: nothing is
  * said of what goes on from step to step. */

@@ -338,6 +338,7 @@ const struct rule rules_of_copies[] = {
     {
         .id = "host_round_trip",
         .title = "Data goes to the host and back within a step",
+        .also = "CPU fallback, tensor.cpu(), device-to-host copy",
         .symptom = "between two kernels of a step, a copy to the host and one back",
         .meaning = "an operation within the step runs on the host (.cpu(), NumPy)",
         .advice = "do the operation on the device, or before the step",
@@ -351,11 +352,14 @@ const struct rule rules_of_copies[] = {
     {
         .id = "pageable_copy",
         .title = "Copies from pageable memory",
+        .also = "pin_memory, pinned memory, page-locked memory",
         .symptom = "copies with \"Pageable\" in their name, larger than 64 KiB",
         .meaning = "the driver copies such memory to a pinned buffer of its own first, while the "
                    "host waits",
         .advice = "pin the host memory (pin_memory=True) and copy asynchronously "
                   "(non_blocking=True)",
+        .plain = "pin the host memory (cudaHostAlloc(), cudaHostRegister()) and copy with "
+                 "cudaMemcpyAsync()",
         .cost = "what a replay gains with pinned copies on a stream of their own",
         .threshold = "nsys analyze, cuda_memcpy_async: any; 5% of a step, 15% is bad",
         .bottleneck = BOTTLENECK_COPIES,
@@ -367,6 +371,7 @@ const struct rule rules_of_copies[] = {
     {
         .id = "small_copies",
         .title = "Many small copies",
+        .also = "small transfers, batched transfers",
         .symptom = "8 or more copies per step between host and device, 64 KiB or less on average",
         .meaning = "every copy has a fixed cost, which small ones pay for nothing",
         .advice = "put all tensors of a batch into one buffer and copy that at once",
@@ -381,13 +386,15 @@ const struct rule rules_of_copies[] = {
     {
         .id = "device_copies",
         .title = "Data is copied on the device",
+        .also = "contiguous(), transpose, Memcpy DtoD",
         .symptom = "copies with \"DtoD\" in their name while nothing is computed",
-        .meaning = "what is computed next waits while the device reads and writes data only to "
-                   "have it twice",
+        .meaning = "the next kernels wait while the device reads and writes data only to have it "
+                   "twice",
         .advice = "use it where it is: gradient_as_bucket_view=True in DistributedDataParallel, "
                   "views instead of clone() and contiguous()",
         .inferring = "use it where it is: views instead of clone() and contiguous(), results "
                      "written into their place (out=)",
+        .plain = "use it where it is, or write results into their place",
         .cost = "what a replay gains without these copies",
         .threshold = "5% of a step",
         .bottleneck = BOTTLENECK_COPIES,
@@ -399,6 +406,7 @@ const struct rule rules_of_copies[] = {
     {
         .id = "exposed_copy",
         .title = "Copies do not overlap with compute",
+        .also = "non_blocking, transfer overlap, Memcpy HtoD",
         .symptom = "copies between host and device while no kernel runs",
         .meaning = "the step waits for a batch that could be copied while the one before is "
                    "computed",

@@ -2,6 +2,7 @@
 #include "harness/desk/diagnosis/rules/rules.h"
 
 #include "harness/desk/analysis/names/event_names.h"
+#include "harness/desk/analysis/tables/spans.h"
 #include "harness/desk/diagnosis/facts/matrix_types.h"
 
 #include <math.h>
@@ -39,12 +40,23 @@ static bool is_fp32_product(const char *name)
            !names_short_type(name);
 }
 
-/* A later " double" may be a number that is passed on, as to fused Adam in fp32. */
+/* Kernels in double precision, by the names of cuBLAS, CUTLASS, Tensile, MIOpen, PyTorch and ours.
+ * A double behind another type may be a number that is passed on, as to fused Adam in fp32, so
+ * there no shorter type may be named. */
 static bool is_double(const char *name)
 {
-    static const char *const parts[] = { "<double", "d884", "dgemm", "f64f64" };
+    static const char *const parts[] = { "<double", "(double)", "_double", "d884", "dgemm",
+                                         "f64f64",  "gemm_f64", "_fp64",   "_DB_", "_D_B_" };
+    const char *later = strstr(name, ", double");
 
-    return name_has_one(name, parts, ARRAY_SIZE(parts));
+    return name_has_one(name, parts, ARRAY_SIZE(parts)) ||
+           (later != NULL && strchr(later, '>') != NULL && strstr(name, "float") == NULL &&
+            names_no_short_type(name));
+}
+
+static bool is_double_product(const char *name)
+{
+    return is_double(name) && kernel_class_of(name) == CLASS_PRODUCT;
 }
 
 /* cuDNN's, and MIOpen's. */
@@ -177,11 +189,13 @@ static bool judge_fp32_matmul(struct finding *finding, const struct facts *facts
 {
     struct share products = kernels_that(facts, is_fp32_product_of_tiles);
     struct share all = kernels_that(facts, is_any);
+    double others;
     struct matrix_types types = matrix_types_of(facts->device);
 
-    if (matrix_types_advice(types) == NULL || !(products.ns >= 0.1 * all.ns))
+    if (matrix_types_advice(types, facts->program.trains) == NULL || !(products.ns >= 0.1 * all.ns))
         return false;
-    finding->advice = matrix_types_advice(types);
+    if (!facts->program.is_plain)
+        finding->advice = matrix_types_advice(types, facts->program.trains);
     finding->confidence = CONFIDENCE_MEDIUM;
     finding_says(
         finding,
@@ -189,30 +203,63 @@ static bool judge_fp32_matmul(struct finding *finding, const struct facts *facts
         "%s; the device is busy for %.0f%% of %s",
         100 * products.ns / all.ns, facts->device->name, matrix_types_text(types),
         100 * facts_busy_share(facts), step_text(facts).text);
-    if (!facts_on_host_cores(facts))
+    others = (kernels_that(facts, names_no_short_type).ns - products.ns) / all.ns;
+    if (!facts_on_host_cores(facts) && others >= 0.005)
         finding_says(finding,
                      "; other kernels that name no shorter type, %.0f%% of kernel time, would move "
                      "half the bytes",
-                     100 * (kernels_that(facts, names_no_short_type).ns - products.ns) / all.ns);
+                     100 * others);
     return shortens_computing(finding, facts);
 }
 
-/* Half of the bytes, and at least half of the time. */
+/* Half of the bytes, and so half of the time; of products what the device's rates say, of which
+ * they reach half (lost_on_gpu()). */
 static double saved_by_single(const struct facts *facts)
 {
-    return 0.5 * kernels_that(facts, is_double).ns;
+    double products = kernels_that(facts, is_double_product).ns;
+    double rate = fmax(2, matrix_types_single_rate(facts->device) / 2);
+
+    return (1 - 1 / rate) * products + 0.5 * (kernels_that(facts, is_double).ns - products);
 }
 
-static bool judge_double_precision(struct finding *finding, const struct facts *facts)
+#define FP32                                                                                       \
+    "make inputs and weights fp32 (.float(); NumPy's arrays are double unless told "               \
+    "otherwise)"
+#define UNLESS ", unless the numbers need it"
+
+/* A host that computes itself moves half the bytes and computes twice as many numbers at once. */
+static bool judge_double_on_host(struct finding *finding, const struct facts *facts)
+{
+    const struct host_operators *operators = &facts->summary->operators;
+    double ns = (double)operators->double_ns / facts->steps;
+
+    if (!(ns >= 0.1 * facts_computing_share(facts) * facts->step_ns))
+        return false;
+    finding->confidence = CONFIDENCE_MEDIUM;
+    finding_says(finding, "operators whose inputs are double (fp64), %.4g %s, take %s of %s",
+                 (double)operators->double_count / facts->steps, facts_per(facts),
+                 quantity_time(ns).text, step_text(facts).text);
+    return finding_costs(finding, facts, 0.5 * ns);
+}
+
+static bool judge_fp64_matmul(struct finding *finding, const struct facts *facts)
 {
     struct share share = kernels_that(facts, is_double), all = kernels_that(facts, is_any);
+    double rate = matrix_types_single_rate(facts->device);
 
-    if (!(share.ns >= 0.1 * all.ns))
+    if (facts->summary->timeline.host_alone)
+        return judge_double_on_host(finding, facts);
+    if (!(share.ns > 0 && share.ns >= 0.1 * all.ns))
         return false;
-    finding->gain_is_least = true; /* what such products take differs 64-fold between devices */
-    finding_says(finding, "%.4g kernels %s compute in double precision (fp64): %s of %s",
-                 share.count, facts_per(facts), quantity_time(share.ns).text,
-                 step_text(facts).text);
+    finding->gain_is_least = true; /* the rates of matrix units come on top */
+    if (matrix_types_of(facts->device).tf32 && !facts->program.is_plain)
+        finding->advice = FP32 ", and let products use tf32 "
+                               "(torch.set_float32_matmul_precision(\"high\"))" UNLESS;
+    finding_says(finding, "kernels in double precision (fp64), %.4g %s, take %s of %s", share.count,
+                 facts_per(facts), quantity_time(share.ns).text, step_text(facts).text);
+    if (rate > 2)
+        finding_says(finding, "; %.60s computes fp32 at %.0f times the rate", facts->device->name,
+                     rate);
     return shortens_computing(finding, facts);
 }
 
@@ -221,13 +268,13 @@ static double saved_layouts(const struct facts *facts)
     return kernels_that(facts, changes_layout).ns;
 }
 
-static bool judge_layout_changes(struct finding *finding, const struct facts *facts)
+static bool judge_layout_conversions(struct finding *finding, const struct facts *facts)
 {
     struct share share = kernels_that(facts, changes_layout);
 
     finding_says(finding,
-                 "%.4g kernels %s only turn tensors from one layout into the other (NCHW, NHWC), "
-                 "which takes %s of %s",
+                 "kernels that only turn tensors from one layout into the other (NCHW, NHWC), "
+                 "%.4g %s, take %s of %s",
                  share.count, facts_per(facts), quantity_time(share.ns).text,
                  step_text(facts).text);
     return share.count > 0 && shortens_computing(finding, facts);
@@ -276,6 +323,18 @@ static bool judge_padding_waste(struct finding *finding, const struct facts *fac
     return shortens_computing(finding, facts);
 }
 
+/* One operation, again and again, may be all that a benchmark has. */
+static bool are_different_elementwise(const struct facts *facts)
+{
+    const struct kernels *kernels = &facts->summary->kernels;
+    int names = 0;
+
+    for (int64_t i = 0; i < kernels->count; i++)
+        names += kernels->rows[i].kind == WORK_COMPUTATION &&
+                 is_elementwise(trace_file_name(facts->summary->trace, kernels->rows[i].name));
+    return names > 1;
+}
+
 /* Two kernels that are fused into one read and write half as much. */
 static double saved_by_fusing(const struct facts *facts)
 {
@@ -294,7 +353,12 @@ static bool judge_unfused_ops(struct finding *finding, const struct facts *facts
     }
     if (share.count < 10)
         return false;
-    finding->confidence = CONFIDENCE_LOW;
+    /* On an H100 it was 1.07x of 1.06x that fusing gained (results/nvidia-h100). */
+    finding->confidence = facts_on_gpu(facts) && are_different_elementwise(facts)
+                              ? CONFIDENCE_MEDIUM
+                              : CONFIDENCE_LOW;
+    if (!(kernels_that(facts, name_is_product).ns > 0) && !alone && !facts->program.is_plain)
+        finding->advice = "fuse them with each other (torch.compile)";
     finding_says(finding, "%.4g %s %s do one element-wise operation each; they take %s of %s",
                  share.count, alone ? "operators" : "kernels", facts_per(facts),
                  quantity_time(share.ns).text, quantity_time(facts->step_ns).text);
@@ -395,7 +459,7 @@ static bool judge_naive_attention(struct finding *finding, const struct facts *f
             "torch.nn.attention.sdpa_kernel() with one backend says why";
     if (facts->summary->timeline.host_alone)
         return judge_naive_operators(finding, facts);
-    finding_says(finding, "%.4g softmax kernels %s, over scores stored in memory, take %s of %s",
+    finding_says(finding, "softmax kernels over scores stored in memory, %.4g %s, take %s of %s",
                  share.count, facts_per(facts), quantity_time(share.ns).text,
                  quantity_time(facts->step_ns).text);
     if (facts_on_host_cores(facts))
@@ -412,6 +476,7 @@ static bool judge_naive_attention(struct finding *finding, const struct facts *f
 static bool judge_small_grid(struct finding *finding, const struct facts *facts)
 {
     const struct kernels *kernels = &facts->summary->kernels;
+    const char *unit = facts->program.is_rocm ? "compute unit" : "SM";
     const struct kernel_row *longest = NULL;
     const char *name;
     double count = 0, ns = 0, filled = 0;
@@ -427,14 +492,16 @@ static bool judge_small_grid(struct finding *finding, const struct facts *facts)
     if (longest == NULL)
         return false;
     name = trace_file_name(facts->summary->trace, longest->name);
+    if (facts->program.is_rocm)
+        finding->title = "Kernels leave most of the device's compute units without a block";
     finding->gain_is_most = true;
     finding->confidence = CONFIDENCE_MEDIUM;
-    finding_says(
-        finding,
-        "%.4g kernels %s of 10 us or more have fewer blocks than half the device's SMs, %.2g "
-        "per SM on average; they take %s of %s, the longest is %.*s",
-        count, facts_per(facts), filled / ns, quantity_time(ns).text, step_text(facts).text,
-        name_length(name), name);
+    finding_says(finding,
+                 "kernels of 10 us or more with fewer blocks than half the device's %ss, %.4g %s "
+                 "with %.2g per "
+                 "%s on average, take %s of %s; the longest is %.*s",
+                 unit, count, facts_per(facts), filled / ns, unit, quantity_time(ns).text,
+                 step_text(facts).text, name_length(name), name);
     return finding_costs(finding, facts, (ns - filled) * facts_device_share(facts));
 }
 
@@ -450,46 +517,69 @@ static bool judge_device_wait(struct finding *finding, const struct facts *facts
     return finding_costs(finding, facts, stalled);
 }
 
-/* For information only: other rules say what costs the time. */
-static bool judge_low_utilisation(struct finding *finding, const struct facts *facts)
+/* NULL: as its name says. */
+static const char *doing(const struct facts *facts, enum host_kind kind, int64_t ns)
+{
+    if (kind == HOST_OUTSIDE)
+        return "outside of any event";
+    if (kind == HOST_WORKING)
+        return "without launching anything";
+    if (kind == HOST_CAPTURING)
+        return "in capturing or compiling again";
+    if (kind != HOST_FIRST_USE)
+        return NULL;
+    return 2 * facts_profiler_ns(facts) * facts->steps > (double)ns
+               ? "in what the profiler does itself"
+               : "in things that it does once";
+}
+
+/* The larger of what the host did and of waits of queued work, with the advice that fits. */
+static void say_why_idle(struct finding *finding, const struct facts *facts)
 {
     const struct idle_time *time = &facts->summary->idle.all;
     double idle = (double)time->idle_ns;
     int64_t most_ns = 0;
     enum host_kind most = HOST_OUTSIDE;
 
-    if (facts->summary->timeline.work_count == 0 || facts->lacks_work || !(idle > 0))
-        return false;
-    finding_judges(finding, "busy share of a step", facts_busy_share(facts), RULE_BUSY_GOOD, 0.5);
-    if (!(facts_busy_share(facts) < 0.5))
-        return false;
     for (int i = 0; i < HOST_KIND_COUNT; i++)
         if (idle_host_ns(time, (enum host_kind)i) > most_ns) {
             most = (enum host_kind)i;
             most_ns = idle_host_ns(time, most);
         }
-    if ((double)time->unknown_ns > 0.5 * idle)
-        finding_says(
-            finding,
-            "the device is busy for %.0f%% of %s; for %.0f%% of its idle time the trace does "
-            "not show what the host did",
-            100 * facts_busy_share(facts), step_text(facts).text,
-            100 * (double)time->unknown_ns / idle);
+    if ((double)time->unknown_ns > 0.5 * idle) {
+        finding->advice = "record the host as well: its calls and operators, in whole steps";
+        finding_says(finding,
+                     "for %.0f%% of its idle time the trace does not show what the host did",
+                     100 * (double)time->unknown_ns / idle);
+    } else if (time->queued_ns > most_ns) {
+        finding->advice = "look at what holds queued work back: waits between streams, and events";
+        finding_says(finding, "work was queued for %.0f%% of the idle time",
+                     100 * (double)time->queued_ns / idle);
+    } else {
+        const char *does = doing(facts, most, most_ns);
+        finding_says(finding, "the host spent %.0f%% of the idle time %s%s",
+                     100 * (double)most_ns / idle, does == NULL ? "in " : "",
+                     does == NULL ? host_kind_name(most) : does);
+    }
+}
+
+/* For information only: other rules say what costs the time. */
+static bool judge_low_utilisation(struct finding *finding, const struct facts *facts)
+{
+    double busy = facts_busy_share(facts);
+
+    if (facts->summary->timeline.work_count == 0 || facts->lacks_work ||
+        facts->summary->idle.all.idle_ns == 0)
+        return false;
+    finding_judges(finding, "busy share of a step", busy, RULE_BUSY_GOOD, 0.5);
+    if (!(busy < 0.5))
+        return false;
+    finding_says(finding, "the device is busy for ");
+    if (busy < 0.005)
+        finding_says(finding, "less than 1%% of %s; ", step_text(facts).text);
     else
-        finding_says(
-            finding,
-            "the device is busy for %.0f%% of %s; during its idle time work was queued for "
-            "%.0f%%, and the host spent %.0f%% of it %s%s",
-            100 * facts_busy_share(facts), step_text(facts).text,
-            100 * (double)time->queued_ns / idle, 100 * (double)most_ns / idle,
-            most == HOST_OUTSIDE || most == HOST_WORKING ? "" : "in ",
-            most == HOST_OUTSIDE     ? "outside of any event"
-            : most == HOST_WORKING   ? "without launching anything"
-            : most == HOST_FIRST_USE ? 2 * facts_profiler_ns(facts) * facts->steps > (double)most_ns
-                                           ? "what the profiler does itself"
-                                           : "things that it does once"
-            : most == HOST_CAPTURING ? "capturing or compiling again"
-                                     : host_kind_name(most));
+        finding_says(finding, "%.0f%% of %s; ", 100 * busy, step_text(facts).text);
+    say_why_idle(finding, facts);
     finding_informs(finding);
     return true;
 }
@@ -509,17 +599,25 @@ static bool judge_device_bound(struct finding *finding, const struct facts *fact
     const struct kernel_row *longest = longest_kernel(&facts->summary->kernels);
     struct share all = kernels_that(facts, is_any), products = kernels_that(facts, name_is_product);
     const char *name;
+    char in_products[64] = "", counters[COUNTERS_TEXT];
 
     if (longest == NULL || facts_pace(facts) != BOTTLENECK_DEVICE)
         return false;
+    if (products.ns > 0)
+        snprintf(in_products, sizeof in_products, "%.0f%% of kernel time is in matrix products; ",
+                 100 * products.ns / all.ns);
     name = trace_file_name(facts->summary->trace, longest->name);
-    finding_says(
-        finding,
-        "the device is busy for %.0f%% of %s; %.0f%% of kernel time is in matrix products; the "
-        "kernel that takes longest is %.*s, with %.0f%% of the busy time",
-        100 * facts_busy_share(facts), facts->has_steps ? "the step" : "the trace",
-        all.ns > 0 ? 100 * products.ns / all.ns : 0, name_length(name), name,
-        100 * (double)longest->total_ns / facts->steps / facts->busy_ns);
+    finding_says(finding,
+                 "the device is busy for %.0f%% of %s; %sthe kernel that takes longest is %.*s, "
+                 "with %.0f%% of "
+                 "the busy time",
+                 100 * facts_busy_share(facts), facts->has_steps ? "the step" : "the trace",
+                 in_products, name_length(name), name,
+                 100 * (double)longest->total_ns / facts->steps / facts->busy_ns);
+    if (hardware_counters_known(&facts->summary->trace->counters)) {
+        counters_print(counters, &facts->summary->trace->counters);
+        finding_says(finding, "; by the GPU's counters %s", counters);
+    }
     finding_informs(finding);
     return true;
 }
@@ -528,11 +626,14 @@ const struct rule rules_of_device[] = {
     {
         .id = "fp32_matmul",
         .title = "fp32 matrix products leave the matrix units unused",
+        .also = "mixed precision, autocast, bf16, tf32, allow_tf32, tensor cores",
         .symptom = "a tenth of the kernel time or more is in fp32 matrix products, on a device "
                    "with matrix units for shorter types",
         .meaning = "matrix units, which are at least twice as fast, are not used",
         .advice = "train in bf16, or fp16 where the device has no bf16, with fp32 master weights "
                   "(autocast), or allow tf32",
+        .plain = "give the library 16-bit factors, or let it use tf32 "
+                 "(CUBLAS_COMPUTE_32F_FAST_TF32), where the device has that type",
         .cost =
             "the time of products beyond what they take at half the rate of matrix units for 16 "
             "bits, and half of that of other kernels that name no shorter type; less where "
@@ -547,37 +648,44 @@ const struct rule rules_of_device[] = {
         .site = SITE_NONE, /* the type is chosen for the whole model */
     },
     {
-        .id = "double_precision",
-        .title = "The device computes in double precision",
-        .symptom = "a tenth of the kernel time or more is in kernels whose names say double",
+        .id = "fp64_matmul",
+        .title = "Computation is in double precision",
+        .also = "double precision, fp64, float64, double",
+        .symptom = "a tenth of the kernel time or more is in kernels whose names say double; in a "
+                   "CPU-only trace, in operators whose inputs are double (record_shapes=True)",
         .meaning = "fp64 moves twice the bytes of fp32, and GPUs for games and inference compute "
                    "it at a 32nd or 64th of the rate",
-        .advice = "make inputs and weights fp32 (.float(); NumPy's arrays are double unless told "
-                  "otherwise), unless the numbers need it",
-        .cost = "half of the time of these kernels at least",
-        .threshold = "a tenth of kernel time; 5% of a step",
+        .advice = FP32 UNLESS,
+        .plain = "compute in float" UNLESS,
+        .cost = "half of the time of these kernels; of products what the device's rates of fp64 "
+                "and fp32 say, of which half is reached",
+        .threshold = "a tenth of kernel time; 5% of a step; the rates: CUDA C++ Programming "
+                     "Guide, throughput of arithmetic instructions",
         .bottleneck = BOTTLENECK_DEVICE,
-        .judge = judge_double_precision,
+        .judge = judge_fp64_matmul,
         .saved_computing_ns = saved_by_single,
         .site = SITE_NONE, /* the type is chosen for the whole model */
     },
     {
-        .id = "layout_changes",
+        .id = "layout_conversions",
         .title = "Convolutions turn their tensors into another layout and back",
+        .also = "channels_last, memory_format, NHWC, NCHW",
         .symptom = "kernels named nchwToNhwc, nhwcToNchw or batched_transpose",
         .meaning = "the fastest convolutions want channels last, and the model's tensors have them "
                    "first",
         .advice = "use channels_last for model and input (.to(memory_format=torch.channels_last))",
+        .plain = "keep tensors in the layout that convolutions want: channels last (NHWC)",
         .cost = "the time of these kernels",
         .threshold = "5% of a step",
         .bottleneck = BOTTLENECK_DEVICE,
-        .judge = judge_layout_changes,
+        .judge = judge_layout_conversions,
         .saved_computing_ns = saved_layouts,
         .site = SITE_NONE, /* each convolution launches some */
     },
     {
         .id = "padding_waste",
         .title = "The device computes on padding",
+        .also = "dynamic padding, group_by_length, sequence packing",
         .symptom = "steps that state padded tokens, more than 7 per sample",
         .meaning = "sequences of different lengths are in one batch, and the device computes on "
                    "the rest",
@@ -592,12 +700,13 @@ const struct rule rules_of_device[] = {
     {
         .id = "naive_attention",
         .title = "Attention stores its scores in memory",
-        .symptom = "softmax kernels within the layers, apart from that of the loss; on a host "
-                   "alone, aten::_softmax between two aten::bmm",
+        .also = "flash attention, SDPA, scaled_dot_product_attention",
+        .symptom = "softmax kernels within the layers, apart from that of the loss; in a CPU-only "
+                   "trace aten::_softmax between two aten::bmm",
         .meaning = "attention writes its scores, tokens by tokens, to memory and reads them again",
         .advice = "use fused attention (scaled_dot_product_attention), whose memory is linear",
         .cost = "the time of these kernels, less where the host sets the pace; none on the CPU "
-                "device; on a host alone at most the time between the products",
+                "device; in a CPU-only trace at most the time between the products",
         .threshold = "5% of a step",
         .bottleneck = BOTTLENECK_DEVICE,
         .judge = judge_naive_attention,
@@ -606,11 +715,12 @@ const struct rule rules_of_device[] = {
     {
         .id = "optimizer_overhead",
         .title = "The optimizer takes a large part of the step",
+        .also = "fused optimizer, fused, foreach, zero_grad, set_to_none",
         .symptom = "the optimizer takes more than 15% of a step",
         .meaning = "the update runs a few kernels per tensor, or runs after batches that are too "
                    "small",
-        .advice = "update all tensors in one kernel (fused=True or foreach=True), or accumulate "
-                  "gradients",
+        .advice = "update all tensors in one kernel or a few (fused=True; foreach=True has one "
+                  "for each operation), or accumulate gradients",
         .cost = "what exceeds 15% of a step, and all updates but one per step",
         .threshold = "10 to 15% of a step is good",
         .bottleneck = BOTTLENECK_DEVICE,
@@ -621,10 +731,13 @@ const struct rule rules_of_device[] = {
     {
         .id = "unfused_ops",
         .title = "Element-wise operations run as one kernel each",
-        .symptom = "10 or more kernels per step with one element-wise operation each; on a host "
-                   "alone, as many operators of more than 5 us",
+        .also = "kernel fusion, operator fusion, pointwise operations, memory-bound, "
+                "bandwidth-bound",
+        .symptom = "10 or more kernels per step with one element-wise operation each; in a "
+                   "CPU-only trace as many operators of more than 5 us",
         .meaning = "each of them reads and writes all of its data for very little arithmetic",
         .advice = "fuse them with each other and into the matrix products (torch.compile)",
+        .plain = "fuse them with each other and into the matrix products",
         .cost = "half of their time: two kernels in one read and write half as much",
         .threshold = "5% of a step",
         .bottleneck = BOTTLENECK_DEVICE,
@@ -635,6 +748,7 @@ const struct rule rules_of_device[] = {
     {
         .id = "small_grid",
         .title = "Kernels leave most of the device's SMs without a block",
+        .also = "grid size, SM utilization, small launch",
         .symptom = "kernels of 10 us or more with fewer blocks than half of the SMs",
         .meaning = "most of the device has nothing to do meanwhile",
         .advice = "give them more to do at once (a larger batch), cut them finer (split-k, "
@@ -649,6 +763,7 @@ const struct rule rules_of_device[] = {
     {
         .id = "device_wait",
         .title = "The device is idle although work is queued",
+        .also = "stream dependencies, serialised streams, cudaStreamWaitEvent",
         .symptom = "gaps of 30 us or more before work that was queued already, or work that begins "
                    "over 100 us "
                    "after its launch returned",
@@ -665,6 +780,7 @@ const struct rule rules_of_device[] = {
     {
         .id = "low_utilisation",
         .title = "The device is idle for most of the time",
+        .also = "GPU utilization, low GPU utilization, idle GPU, GPU starvation",
         .symptom = "the device is busy for less than half of a step",
         .meaning = "the host sets the pace; other findings say with what",
         .advice = "look at what the host does while the device is idle",
@@ -678,9 +794,13 @@ const struct rule rules_of_device[] = {
     {
         .id = "device_bound",
         .title = "The device is the bottleneck",
+        .also = "compute-bound, GPU-bound, MFU, roofline",
         .symptom = "the device is busy for 70% of a step or more, most of that with kernels",
         .meaning = "only less or faster device work makes the step shorter",
         .advice = "look at the longest kernels: their type, their size, what could be fused",
+        .serving = "look at the longest kernels; steps that only decode read all weights for few "
+                   "tokens: there serve more requests at once, or keep weights in a shorter type "
+                   "(fp8, int4)",
         .cost = "none: it is for information",
         .costs_no_time = true,
         .threshold = "busy for 70% of a step or more; below, look at the host",

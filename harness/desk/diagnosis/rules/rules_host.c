@@ -265,18 +265,29 @@ static bool judge_save_pause(struct finding *finding, const struct facts *facts)
 
 enum { NAMES_MOST = 3 };
 
-/* The part of it in which Python collects garbage, a row among its calls. */
+/* The part of it in which garbage is collected: Python's has a row among its calls, ours a phase.
+ */
 static double collecting_ns(const struct facts *facts)
 {
     const struct trace_file *trace = facts->summary->trace;
-    uint32_t name = 0, names = trace_file_name_count(trace);
+    const struct intervals *pauses = &facts->summary->pauses.times;
+    uint32_t names = trace_file_name_count(trace);
+    struct arena *scratch = arena_scratch(facts->summary->arena);
+    bool *collects = ARENA_NEW(scratch, bool, names);
     double ns = 0;
 
-    while (name < names && strcmp(trace_file_name(trace, name), "Python GC") != 0) name++;
-    for (int64_t i = 0; name < names && i < trace->frame_count; i++)
-        if (trace->frames[i].name == name)
-            ns += (double)intervals_within_ns(&facts->summary->pauses.times,
-                                              trace->frames[i].start_ns, trace->frames[i].end_ns);
+    for (uint32_t i = 0; i < names; i++)
+        collects[i] = strcmp(trace_file_name(trace, i), "Python GC") == 0 ||
+                      strcmp(trace_file_name(trace, i), "garbage") == 0;
+    for (int64_t i = 0; i < trace->frame_count; i++)
+        if (collects[trace->frames[i].name])
+            ns += (double)intervals_within_ns(pauses, trace->frames[i].start_ns,
+                                              trace->frames[i].end_ns);
+    for (int64_t i = 0; i < trace->event_count; i++)
+        if (collects[trace->events[i].name] && trace->events[i].kind == EVENT_KIND_ANNOTATION)
+            ns += (double)intervals_within_ns(pauses, trace->events[i].start_ns,
+                                              trace->events[i].end_ns);
+    arena_close(scratch);
     return ns / facts->steps;
 }
 
@@ -284,8 +295,8 @@ static double collecting_ns(const struct facts *facts)
 static void name_work(struct finding *finding, const struct facts *facts)
 {
     const struct pause_table *pauses = &facts->summary->pauses;
-    double work = facts_host_ns(facts, HOST_WORKING), collecting = fmin(work, collecting_ns(facts));
-    double unnamed = work - collecting;
+    double work = facts_host_ns(facts, HOST_WORKING);
+    double unnamed = work - fmin(work, collecting_ns(facts));
 
     for (int64_t i = 0; i < pauses->count; i++)
         unnamed -= (double)pauses->rows[i].ns / facts->steps;
@@ -296,12 +307,6 @@ static void name_work(struct finding *finding, const struct facts *facts)
         finding_says(finding, "%s %s in %.60s", i == 0 ? ";" : ",", quantity_time(ns).text,
                      trace_file_name(facts->summary->trace, pauses->rows[i].name));
     }
-    if (collecting > RULE_SHARE_LEAST * work)
-        finding_says(finding, "; for %s Python collects garbage", quantity_time(collecting).text);
-    if (2 * collecting > work)
-        finding->advice =
-            "keep Python from it in the loop: gc.freeze() after set-up, gc.disable(), "
-            "and gc.collect() at steps of your choice, the same ones on all ranks";
     if (unnamed > RULE_SHARE_LEAST * work)
         finding_says(finding, "; the trace has no row for %s of that", quantity_time(unnamed).text);
 }
@@ -319,11 +324,18 @@ static bool judge_host_work(struct finding *finding, const struct facts *facts)
 {
     bool alone = facts->summary->timeline.host_alone;
     double work = facts_host_ns(facts, HOST_WORKING);
+    double collecting = collecting_ns(facts);
 
+    if (collecting >= RULE_SHARE_LEAST * facts->step_ns) /* a finding of its own */
+        finding->replayed_share = fmax(0, 1 - collecting / work);
+    else
+        collecting = 0;
     if (alone) {
         finding->title = "The loop does other work than its operators";
         finding->advice =
-            "move it before the loop or into the loader's workers, or make operators of it";
+            facts->program.trains
+                ? "move it before the loop or into the loader's workers, or make operators of it"
+                : "move it before the loop or into another process, or make operators of it";
     }
     finding_says(finding,
                  alone
@@ -336,7 +348,20 @@ static bool judge_host_work(struct finding *finding, const struct facts *facts)
     /* The host is not to blame for what the thread's waits for a core may explain. */
     if (alone && work < 2 * facts->summary->trace->cost.core_wait_share * facts->step_ns)
         finding->confidence = CONFIDENCE_LOW;
-    return finding_replays(finding, facts, work);
+    return finding_replays(finding, facts, fmax(0, work - collecting));
+}
+
+/* PyTorch's profiler has rows for it if asked (record_python_gc_info). */
+static bool judge_garbage_collection(struct finding *finding, const struct facts *facts)
+{
+    double ns = fmin(collecting_ns(facts), facts_host_ns(facts, HOST_WORKING));
+
+    finding_says(finding,
+                 facts->summary->timeline.host_alone
+                     ? "the host collects garbage for %s of %s"
+                     : "the device is idle for %s of %s while the host collects garbage",
+                 quantity_time(ns).text, step_text(facts).text);
+    return finding_costs(finding, facts, ns);
 }
 
 /* --- Waits for a core --- */
@@ -345,7 +370,7 @@ static bool judge_lost_core(struct finding *finding, const struct facts *facts)
 {
     const struct trace_cost *cost = &facts->summary->trace->cost;
 
-    if (!(cost->core_wait_share > 0))
+    if (!(cost->core_wait_share > 0) || facts_are_oversubscribed(facts)) /* which has that time */
         return false;
     finding->confidence = CONFIDENCE_MEDIUM;
     finding_says(finding,
@@ -437,20 +462,9 @@ static bool are_uneven(const struct step_figures *figures, double cv, bool alone
  * leaves a tenth of their variance or less; else 0. */
 static double trend_ns(const struct step_figures *figures)
 {
-    double n = figures->count, x = 0, xx = 0, y = 0, yy = 0, xy = 0, sxx, sxy, syy;
+    double explained, slope = stats_slope(NULL, figures->length, figures->count, &explained);
 
-    for (int i = 0; i < figures->count; i++) {
-        x += i;
-        xx += (double)i * i;
-        y += figures->length[i];
-        yy += figures->length[i] * figures->length[i];
-        xy += i * figures->length[i];
-    }
-    sxx = xx - x * x / n;
-    sxy = xy - x * y / n;
-    syy = yy - y * y / n;
-    return n + 1 >= FACTS_STEPS_TO_REPEAT && sxy > 0 && sxy * sxy >= 0.9 * sxx * syy ? sxy / sxx
-                                                                                     : 0;
+    return figures->count + 1 >= FACTS_STEPS_TO_REPEAT && slope > 0 && explained >= 0.9 ? slope : 0;
 }
 
 static bool judge_uneven_steps(struct finding *finding, const struct facts *facts)
@@ -476,7 +490,7 @@ static bool judge_uneven_steps(struct finding *finding, const struct facts *fact
                     stats_deviation(figures.length, figures.count) / 2;
         longer = trend_ns(&figures);
         if (longer > 0) {
-            finding->title = "Steps get longer and longer";
+            finding->title = "Each step takes longer than the one before";
             finding_says(finding,
                          "from step to step they take %s more, %s at first and %s at last; ",
                          quantity_time(longer).text, quantity_time(figures.length[0]).text,
@@ -496,9 +510,9 @@ static bool judge_uneven_steps(struct finding *finding, const struct facts *fact
     arena_close(scratch);
     if (alone)
         finding->advice =
-            "use no more threads than cores (OMP_NUM_THREADS, torch.set_num_threads(), "
-            "fewer loader workers): threads that wait for a core hold up all others of an "
-            "operator; and look for other programs";
+            "use no more threads than cores (OMP_NUM_THREADS, torch.set_num_threads(), fewer "
+            "workers): threads that wait for a core hold up all others of an operator; and look "
+            "for other programs";
     if (longer > 0)
         finding->advice = "find what grows with the steps: a list that is searched or printed, a "
                           "graph that is kept, a cache, a log; if kernels get longer, too, heat "
@@ -511,14 +525,22 @@ const struct rule rules_of_host[] = {
     {
         .id = "host_sync",
         .title = "The host waits for the device in every step",
+        .also = "synchronisation point, implicit synchronisation, device synchronization, "
+                "cudaStreamSynchronize, cudaDeviceSynchronize, item()",
         .symptom = "the device is idle right after a call in which the host waited for it "
                    "(cudaStreamSynchronize, a blocking copy, .item())",
         .meaning = "a host that waits queues nothing, so host and device work one after the other",
         .advice = "read results every few steps, or copy them asynchronously and read them later; "
                   "avoid .item() and synchronisation in the loop",
-        .cost = "what a replay gains in which the host does not wait; after the fix of uneven "
-                "loading, which a host that does not wait would only meet earlier; without steps, "
-                "work that follows a tenth of the waits or fewer is not theirs",
+        .serving = "let the engine schedule the next step while the device works (vLLM: "
+                   "--async-scheduling; SGLang: without --disable-overlap-schedule), and sample on "
+                   "the device",
+        .plain = "read results every few steps, or copy them asynchronously to pinned memory and "
+                 "read them later; avoid cudaDeviceSynchronize(), cudaStreamSynchronize() and "
+                 "blocking copies in the loop",
+        .cost = "what a replay gains in which the host does not wait, and in which uneven loading "
+                "is mended already, as the next wait would be for that; in a trace without steps, "
+                "not work that follows a tenth of the waits or fewer",
         .threshold = "the step takes host plus device time, where it could take the longer of the "
                      "two",
         .bottleneck = BOTTLENECK_WAITING,
@@ -529,6 +551,7 @@ const struct rule rules_of_host[] = {
     {
         .id = "host_work",
         .title = "The device waits while the host does other work",
+        .also = "CPU-bound, host-bound, Python overhead, GIL",
         .symptom = "the device is idle while the host launches nothing for 5 times as long as "
                    "usual (at least 50 us, from 1 ms on in any case) and neither loads, copies, "
                    "allocates nor waits",
@@ -538,6 +561,9 @@ const struct rule rules_of_host[] = {
                   "does meanwhile",
         .inferring =
             "do it on the device, in another thread, or launch work that the device does meanwhile",
+        .serving = "let the engine prepare the next step while the device works (vLLM: "
+                   "--async-scheduling; SGLang: without --disable-overlap-schedule), or do it on "
+                   "the device",
         .cost = "what a replay gains without that work",
         .threshold = "5% of a step; a pause is 5 times the median time between launches",
         .bottleneck = BOTTLENECK_HOST_WORK,
@@ -546,8 +572,26 @@ const struct rule rules_of_host[] = {
         .alter = work_elsewhere,
     },
     {
+        .id = "garbage_collection",
+        .title = "Python collects garbage in the steps",
+        .also = "gc, gc.collect, gc.freeze",
+        .symptom =
+            "the device is idle during rows \"Python GC\"; or some of the steps that `record` "
+            "timed are long because Python looks through its objects (gc.callbacks)",
+        .meaning = "a full collection looks at every object of the program, and large imports and "
+                   "data sets of Python objects are many",
+        .advice = "gc.freeze() once all is set up, or gc.disable() and gc.collect() every so many "
+                  "steps, at the same step of all ranks",
+        .cost = "that time; of a whole program the collections in long steps, spread over all",
+        .threshold = "5% of a step",
+        .bottleneck = BOTTLENECK_HOST_WORK,
+        .judge = judge_garbage_collection,
+        .site = SITE_NONE, /* any line that makes an object may bring it about */
+    },
+    {
         .id = "logging_gap",
         .title = "The step waits while the loop logs",
+        .also = "logging overhead, wandb, tensorboard",
         .symptom = "the device is idle while the loop is in its phase \"log\"",
         .meaning = "the loop formats, writes or flushes the log itself, and may wait for what it "
                    "logs",
@@ -563,6 +607,7 @@ const struct rule rules_of_host[] = {
     {
         .id = "save_pause",
         .title = "The step waits while a checkpoint is saved",
+        .also = "torch.save, saving checkpoints, asynchronous checkpoint",
         .symptom = "the device is idle while the loop is in its phase \"save\"",
         .meaning = "the loop copies and writes the checkpoint itself",
         .advice = "copy the state to pinned memory and write it in the background",
@@ -577,8 +622,10 @@ const struct rule rules_of_host[] = {
     {
         .id = "uneven_steps",
         .title = "The steps take different times, and the trace does not show why",
-        .symptom = "the device's time per step varies by more than 10%, for the same work and for "
-                   "no reason in the trace; on a host alone, that of its steps, or threefold",
+        .also = "step time variance, jitter",
+        .symptom =
+            "the device's time per step varies by more than 10%, for the same work and for "
+            "no reason in the trace; in a CPU-only trace, the time of its steps, or threefold",
         .meaning =
             "something outside of the program takes part of the machine, or slows it down; on a "
             "host also more threads than there are cores",
@@ -594,12 +641,13 @@ const struct rule rules_of_host[] = {
     {
         .id = "lost_core",
         .title = "The program waits for a core",
+        .also = "preemption, context switches, noisy neighbour",
         .symptom = "the kernel's scheduler says that the loop's thread was ready to run and had no "
                    "core (/proc/self/task/*/schedstat, which only the recorder reads)",
         .meaning = "more threads want to run than there are cores: of other programs, or of this "
                    "one; or a limit of a container holds them back",
         .advice = "stop other programs, or record on a quieter machine; use no more threads than "
-                  "cores (OMP_NUM_THREADS, loader workers), and look at the limits of the "
+                  "cores (OMP_NUM_THREADS, workers), and look at the limits of the "
                   "container",
         .cost = "the part of a step that the thread waited for a core, without a tracer",
         .threshold = "a tenth of a step, as for other programs' cores",

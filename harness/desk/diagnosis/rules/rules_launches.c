@@ -57,7 +57,7 @@ static bool judge_initialisation(struct finding *finding, const struct facts *fa
                      uses->kernel != NULL ? " for " : "",
                      uses->kernel != NULL ? trace_file_name(trace, uses->kernel->name) : "");
     if (facts->has_steps)
-        finding_says(finding, "; that is once in all, not in each step");
+        finding->once_in_steps = llround(facts->steps);
     return finding_costs(finding, facts, idle_for_first_uses(facts) / facts->steps);
 }
 
@@ -217,6 +217,10 @@ static bool judge_launch_bound(struct finding *finding, const struct facts *fact
     if (graphs_do_most(facts))
         finding->advice = "capture what is still launched outside of graphs, fuse it, or capture "
                           "larger graphs";
+    else if (facts->program.is_rocm && !facts->program.serves && !facts->program.is_plain)
+        finding->advice =
+            "capture the step as a graph (HIP graphs, torch.compile), fuse kernels, or "
+            "raise the batch";
     finding->behind = "data_loading"; /* a loop that loads its own data is not slow to launch */
     if (!finding_replays(finding, facts, own_ns))
         return false;
@@ -229,12 +233,33 @@ static bool judge_launch_bound(struct finding *finding, const struct facts *fact
     return true;
 }
 
+/* The recorder has counted how often the loop's thread was taken off its core, and how many cores
+ * the program wants. */
+static bool judge_too_many_threads(struct finding *finding, const struct facts *facts)
+{
+    const struct trace_cost *cost = &facts->summary->trace->cost;
+
+    finding->title = "The program wants more cores than it has";
+    finding->bottleneck = BOTTLENECK_UNCLEAR; /* the wait is in the times of all parts */
+    finding->confidence = CONFIDENCE_MEDIUM;
+    finding_says(finding,
+                 "the loop's thread is taken off its core %.3g times per step (involuntary context "
+                 "switches) and has none for %.0f%% of a step; all threads of the program and of "
+                 "its loader want %.3g cores, of %.0f",
+                 cost->involuntary_switches, 100 * cost->core_wait_share, cost->wanted_cores,
+                 cost->cores);
+    return finding_costs_from(finding, facts, cost->core_wait_share * facts->step_ns,
+                              TRACE_CORE_WAIT_MOST);
+}
+
 static bool judge_oversubscribed_host(struct finding *finding, const struct facts *facts)
 {
     const struct launches *launches = &facts->summary->launches;
     int cores = facts->device != NULL ? facts->device->host_cores : 0;
     char of_cores[64] = "";
 
+    if (facts_are_oversubscribed(facts))
+        return judge_too_many_threads(finding, facts);
     if (!calls_are_late(facts))
         return false;
     if (cores > 0)
@@ -415,11 +440,13 @@ const struct rule rules_of_launches[] = {
     {
         .id = "initialisation",
         .title = "One-time initialisation",
+        .also = "warm-up, cudnn.benchmark, autotuning, max-autotune, "
+                "torch.compile mode=max-autotune",
         .symptom = "a call of over 1 ms that launches a kernel for the first time; calls that "
                    "load modules; captures and instantiations of graphs; spans in which PyTorch "
                    "compiles",
-        .meaning = "that happens once, at the first use of a kernel, a shape or a graph, which "
-                   "may come late",
+        .meaning = "the first use of a kernel, a shape or a graph takes longer than all others, "
+                   "and may come late",
         .advice = "warm up before you measure or profile: it happens only once",
         .cost = "the time for which the device is idle meanwhile, and in the operators around "
                 "such calls",
@@ -431,11 +458,13 @@ const struct rule rules_of_launches[] = {
     {
         .id = "small_kernels",
         .title = "Micro-batches are too small for the device",
+        .also = "batch size, small batch",
         .symptom = "the forward pass runs several times per step, and a quarter of the kernels or "
                    "more are shorter than the calls that launch them",
         .meaning = "each micro-batch is so small that launching costs more than computing",
         .advice = "raise the micro-batch until memory is nearly full; accumulate gradients only "
                   "beyond that",
+        .inferring = "raise the micro-batch until memory is nearly full",
         .cost =
             "the idle time for launches, and the time to start and end kernels, that one pass "
             "over the whole batch would save, and that of products in which it would fill tiles of "
@@ -449,12 +478,18 @@ const struct rule rules_of_launches[] = {
     {
         .id = "graph_recapture",
         .title = "Graphs are captured again and again",
+        .also = "dynamic shapes, CUDA graph re-recording",
         .symptom =
             "graphs are captured in every fifth step or more often, 8 times or after steps that "
             "captured none",
         .meaning = "shapes change, so an earlier graph does not fit and another one is captured",
         .advice = "keep a captured graph for each shape, and pad to a few lengths so that shapes "
-                  "are few; without training, switch autograd off (torch.inference_mode())",
+                  "are few",
+        .inferring = "keep a captured graph for each shape, and pad to a few lengths so that "
+                     "shapes are few; without training, switch autograd off "
+                     "(torch.inference_mode())",
+        .serving = "let the engine capture a graph for each batch size before it serves, and pad "
+                   "to these",
         .cost = "what a replay gains without captures",
         .threshold = "5% of a step, and a capture in every fifth step",
         .bottleneck = BOTTLENECK_FIRST_USE,
@@ -465,9 +500,10 @@ const struct rule rules_of_launches[] = {
     {
         .id = "recompilation",
         .title = "Code is compiled again and again",
+        .also = "recompile limit, guards, graph breaks, torch.compile dynamic",
         .symptom = "spans in which PyTorch compiles, in three steps or more, with a step between "
                    "them that has none, or in most of the steps",
-        .meaning = "what was compiled does not fit the next input: other shapes, or a guard on a "
+        .meaning = "the compiled code does not fit the next input: other shapes, or a guard on a "
                    "value that changes",
         .advice = "see why (TORCH_LOGS=recompiles); mark what varies (torch._dynamo.mark_dynamic, "
                   "dynamic=True), or pad to a few shapes",
@@ -481,10 +517,15 @@ const struct rule rules_of_launches[] = {
     {
         .id = "launch_bound",
         .title = "The device waits for launches",
+        .also = "kernel launch overhead, overhead-bound, CUDA graphs, torch.compile, "
+                "reduce-overhead",
         .symptom = "the device is idle between short kernels until the next one is launched",
         .meaning = "the host takes longer to launch a step's work than the device takes to do it",
         .advice = "capture the step as a graph (CUDA graphs, torch.compile), fuse kernels, or "
                   "raise the batch",
+        .plain = "capture the step as a CUDA graph, fuse kernels, or give each of them more to do",
+        .serving = "let the engine replay captured graphs (vLLM: without enforce_eager; SGLang: "
+                   "without --disable-cuda-graph), fuse kernels, or serve more requests at once",
         .cost = "what a replay gains that launches the step at once, after the fix of loading",
         .threshold = "HolisticTraceAnalysis: idle time by host wait",
         .bottleneck = BOTTLENECK_LAUNCHING,
@@ -495,13 +536,20 @@ const struct rule rules_of_launches[] = {
     {
         .id = "oversubscribed_host",
         .title = "The thread that launches loses its core",
+        .also = "oversubscription, OMP_NUM_THREADS, torch.set_num_threads",
         .symptom = "now and then, at most in one of four, a launch takes over 50 us while the "
-                   "device has nothing else to do",
+                   "device has nothing else to do; or the kernel's scheduler takes the loop's "
+                   "thread off its core while the program and its workers want a tenth more cores "
+                   "than they have (only the recorder asks it)",
         .meaning = "more threads want to run than there are cores, so the thread that launches "
                    "waits for one",
         .advice = "use no more threads than cores: fewer loader workers (num_workers), fewer "
                   "threads per worker (OMP_NUM_THREADS), and no other programs",
-        .cost = "how much longer these calls take than the others",
+        .inferring = "use no more threads than cores: fewer workers, fewer threads in each "
+                     "(OMP_NUM_THREADS), and no other programs",
+        .plain = "use no more threads than cores, and no other programs",
+        .cost = "how much longer these calls take than the others; or for how much of a step the "
+                "thread has no core",
         .threshold = "HolisticTraceAnalysis: a launch call over 50 us is an outlier",
         .bottleneck = BOTTLENECK_LAUNCHING,
         .judge = judge_oversubscribed_host,

@@ -2,6 +2,7 @@
 #include "harness/base/figures/statistics.h"
 #include "harness/desk/diagnosis/facts/epoch_borders.h"
 #include "harness/desk/diagnosis/rules/host_facts.h"
+#include "harness/desk/diagnosis/rules/loading_parts.h"
 
 #include <math.h>
 
@@ -43,6 +44,8 @@ static void take_as_replayed(struct finding *finding, const struct facts *facts,
     finding->replayed_share = facts_batches_are_pageable(facts) ? 0 : share;
     finding->least_step_ns = least_step_ns(facts);
 }
+
+#define PART_LEAST 0.5 /* of the loader's time */
 
 /* Events of the loop's thread, and those of them that lie within loading. */
 struct loop_events {
@@ -134,6 +137,39 @@ static double lost_without_tracer(struct finding *finding, const struct facts *f
     return lost_by_events(finding, facts);
 }
 
+/* If it is known what takes half of the loader's time, the advice is about that. */
+static void say_part(struct finding *finding, const struct facts *facts)
+{
+    const struct loading_parts shares = loading_parts_of(facts);
+    const struct {
+        double share;
+        const char *does, *advice;
+    } parts[] = {
+        { shares.reads, "waiting for files",
+          "read fewer and larger files (shards, LMDB, Parquet), from a local disk or a cache in "
+          "memory, ahead of their use; more workers help as long as the storage serves them all" },
+        { shares.collates, "putting batches together",
+          facts->program.trains
+              ? "collate in workers (num_workers), into memory that is there already, or return "
+                "tensors of one size so that one torch.stack() does it"
+              : "put batches together in another thread, or into memory that is there already" },
+        { shares.prepares, "decoding and transforms",
+          facts->program.trains
+              ? "load in more workers (num_workers), decode less (smaller files, a faster decoder, "
+                "to the size that is used), or store samples decoded"
+              : "prepare samples in other threads or processes, decode less (smaller files, a "
+                "faster decoder), or keep them decoded" },
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+        if (parts[i].share >= PART_LEAST) {
+            finding_says(finding, "; %.0f%% of loading is %s", 100 * fmin(1, parts[i].share),
+                         parts[i].does);
+            finding->advice = parts[i].advice;
+            return;
+        }
+}
+
 static bool judge_data_loading(struct finding *finding, const struct facts *facts)
 {
     double exposed = facts_host_ns(facts, HOST_LOADING);
@@ -158,6 +194,7 @@ static bool judge_data_loading(struct finding *finding, const struct facts *fact
         return false;
     if (facts->summary->timeline.host_alone)
         finding->predicted_gain = NAN;
+    say_part(finding, facts);
     return true;
 }
 
@@ -265,6 +302,8 @@ const struct rule rules_of_loading[] = {
     {
         .id = "data_loading",
         .title = "The step waits for data",
+        .also = "num_workers, data loading bottleneck, input-bound, data starvation, "
+                "I/O bottleneck",
         .symptom = "the device is idle while the loop waits for its next batch "
                    "(enumerate(DataLoader)) or prepares it",
         .meaning = "the loader is slower than the device, or the loop does its work",
@@ -282,6 +321,7 @@ const struct rule rules_of_loading[] = {
     {
         .id = "data_jitter",
         .title = "A few steps wait long for data",
+        .also = "prefetch_factor, late batches",
         .symptom = "a few steps wait long for their batch, the others do not",
         .meaning = "some samples take much longer, and too few batches are ready to bridge that",
         .advice = "prefetch more batches, so that a slow one is ready in time",
@@ -295,6 +335,7 @@ const struct rule rules_of_loading[] = {
     {
         .id = "epoch_gap",
         .title = "The device waits between epochs",
+        .also = "persistent_workers, worker start-up",
         .symptom = "long waits for data in the steps that begin an epoch, which ask the loader "
                    "once more than the others; or at equal distances of 10 steps and more, too "
                    "many of them for chance",

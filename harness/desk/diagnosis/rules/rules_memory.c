@@ -216,16 +216,22 @@ static bool judge_fragmentation(struct finding *finding, const struct facts *fac
 struct allocations {
     int64_t count, releases;
     int64_t ns, longest_ns[3];
-    int64_t steps; /* that have some */
+    int64_t pinned_ns; /* in calls about the host's memory: cudaHostAlloc, hipHostFree */
+    int64_t steps;     /* that have some */
+    const struct trace_event
+        *elsewhere; /* the longest of another thread than the loop's; or NULL */
 };
 
-static void take_allocation(struct allocations *all, const struct trace_event *event, bool releases)
+static void take_allocation(struct allocations *all, const struct trace_event *event,
+                            const char *name)
 {
     int64_t ns = event->end_ns - event->start_ns;
 
     all->count++;
-    all->releases += releases;
+    all->releases += name_is_release(name);
     all->ns = intervals_sum_ns(all->ns, ns);
+    if (strstr(name, "Host") != NULL)
+        all->pinned_ns = intervals_sum_ns(all->pinned_ns, ns);
     for (size_t i = 0; i < ARRAY_SIZE(all->longest_ns); i++)
         if (ns > all->longest_ns[i]) {
             int64_t shorter = all->longest_ns[i];
@@ -251,7 +257,11 @@ static struct allocations allocations(const struct facts *facts)
             event->start_ns >= summary->idle.end_ns ||
             !host_name_of(&names, event->name)->is_allocation)
             continue;
-        take_allocation(&all, event, name_is_release(trace_file_name(summary->trace, event->name)));
+        if (event->track != summary->host.loop &&
+            (all.elsewhere == NULL ||
+             event->end_ns - event->start_ns > all.elsewhere->end_ns - all.elsewhere->start_ns))
+            all.elsewhere = event;
+        take_allocation(&all, event, trace_file_name(summary->trace, event->name));
         step = steps_find(&summary->steps, event->start_ns);
         if (step >= 0 && !has[step]) {
             all.steps++;
@@ -302,15 +312,37 @@ static void keep_memory(const void *context, const struct trace_graph *graph, in
     graph_node_drop(node, HOST_ALLOCATING);
 }
 
-/* By the names of operators: our own traces have none of PyTorch's. */
-static bool is_pytorch(const struct facts *facts)
+/* How often per step the host waits for an event of a single convolution: so cuDNN and MIOpen time
+ * their algorithms, each in memory of its own, when they look for the fastest for a shape. */
+static double algorithm_trials(const struct facts *facts)
 {
-    return spans_find(&facts->summary->spans, facts->summary->trace, "aten::", true) != NULL;
+    static const char *const convolutions[] = { "aten::cudnn_convolution",
+                                                "aten::miopen_convolution" };
+    const struct timeline *timeline = &facts->summary->timeline;
+    bool convolves = false;
+    int64_t count = 0;
+
+    for (int64_t i = 0; i < timeline->host_count; i++) {
+        const char *name = trace_file_name(timeline->trace, timeline->host[i]->name);
+        if (timeline->host[i]->kind == EVENT_KIND_OPERATOR)
+            convolves = name_has_one(name, convolutions, ARRAY_SIZE(convolutions));
+        else if (convolves && strstr(name, "EventSynchronize") != NULL)
+            count++;
+    }
+    return (double)count / facts->steps;
 }
+
+#define RELEASES                                                                                   \
+    "PyTorch keeps memory for later already, so releases in the loop mean retries as memory runs " \
+    "out (torch.cuda.memory_stats()[\"num_alloc_retries\"]), empty_cache(), or shapes that vary: " \
+    "use less memory, drop those calls, or set "
+#define SEGMENTS "=expandable_segments:True (newer name: PYTORCH_ALLOC_CONF)"
 
 static bool judge_allocation_churn(struct finding *finding, const struct facts *facts)
 {
+    enum { TRIALS_LEAST = 4 }; /* a program may time a convolution or two */
     struct allocations all = allocations(facts);
+    double trials = algorithm_trials(facts), per;
     int64_t ns =
         all.ns - (all.longest_ns[0] - all.longest_ns[2]) -
         (all.longest_ns[1] - all.longest_ns[2]); /* the two longest calls may be accidents */
@@ -319,27 +351,39 @@ static bool judge_allocation_churn(struct finding *finding, const struct facts *
         return false;
     if (facts_of_whole(facts) || facts_steps_are_guessed(facts))
         finding->title = "Device memory is allocated again and again";
-    if (all.releases > 0 && is_pytorch(facts))
-        finding->advice =
-            "PyTorch keeps memory for later already, so releases in the loop mean retries as "
-            "memory "
-            "runs out (torch.cuda.memory_stats()[\"num_alloc_retries\"]), empty_cache(), or "
-            "shapes that vary: use less memory, drop those calls, or set "
-            "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True";
-    finding_says(finding, "%.4g calls %s allocate or release memory; they take %s of %s",
-                 (double)all.count / facts->steps, facts_per(facts),
+    if (all.releases > 0 && facts->program.is_pytorch)
+        finding->advice = facts->program.is_rocm ? RELEASES "PYTORCH_HIP_ALLOC_CONF" SEGMENTS
+                                                 : RELEASES "PYTORCH_CUDA_ALLOC_CONF" SEGMENTS;
+    if (2 * all.pinned_ns > all.ns) {
+        finding->title = "Pinned memory is allocated in the loop";
+        finding->advice = "have the loader pin batches (DataLoader(pin_memory=True)), or keep "
+                          "pinned memory and copy into it";
+    }
+    per = (double)all.count / facts->steps;
+    finding_says(finding, "%.4g call%s %s allocate%s or release%s memory, in %s of %s", per,
+                 per == 1 ? "" : "s", facts_per(facts), per == 1 ? "s" : "", per == 1 ? "s" : "",
                  quantity_time((double)ns / facts->steps).text, step_text(facts).text);
+    if (trials >= TRIALS_LEAST) {
+        finding->advice = "give convolutions few shapes (pad, or drop the last small batch), or "
+                          "set torch.backends.cudnn.benchmark = False";
+        finding_says(finding,
+                     "; %.4g times %s the host waits for a single convolution, as %s does when "
+                     "it tries its algorithms for a new shape, whose kernels cost time as well",
+                     trials, facts_per(facts), facts->program.is_rocm ? "MIOpen" : "cuDNN");
+    }
     if (holds_launches(facts)) {
         finding->title = "Launches wait while another thread allocates memory";
         finding->advice =
             "keep that thread from allocating in the loop: pinned buffers that are "
             "used again (a fixed batch shape, workers that live on), or made before it";
-        finding_says(finding, "; %lld launches of the loop wait for such calls of another thread",
-                     (long long)facts->summary->host.held.count);
+        if (all.elsewhere != NULL)
+            finding_says(finding, "; %lld launches of the loop wait for %.60s of another thread",
+                         (long long)facts->summary->host.held.count,
+                         trace_file_name(facts->summary->trace, all.elsewhere->name));
     }
     /* On a host's cores the launches between these calls take longer as well: 14 us each in
      * allocation_churn, and 7 us after the fix. */
-    finding->gain_is_least = facts_on_host_cores(facts);
+    finding->gain_is_least = facts_on_host_cores(facts) || trials >= TRIALS_LEAST;
     return finding_replays(finding, facts, lost_to_allocations(facts, ns));
 }
 
@@ -347,6 +391,7 @@ const struct rule rules_of_memory[] = {
     {
         .id = "memory_growth",
         .title = "Memory grows with every step: a leak",
+        .also = "memory leak, retain_graph",
         .symptom = "allocated memory at the end of a step is higher than a step before, in four "
                    "of five steps",
         .meaning = "something keeps the tensors of past steps alive, and the run ends when memory "
@@ -363,10 +408,12 @@ const struct rule rules_of_memory[] = {
     {
         .id = "activation_memory",
         .title = "Activations fill the device's memory",
+        .also = "gradient checkpointing, activation checkpointing, out of memory",
         .symptom = "the peak takes 90% of the memory available, and would not without what comes "
                    "and goes within a step",
-        .meaning = "what forward keeps for backward fills the device, so no larger batch or model "
-                   "fits",
+        .meaning =
+            "the device is full of what forward keeps for backward, so no larger batch or model "
+            "fits",
         .advice = "recompute them in backward (torch.utils.checkpoint), use a 16-bit type, or "
                   "lower the batch",
         .cost = "no time; critical from 98% of the memory on, else major",
@@ -379,6 +426,7 @@ const struct rule rules_of_memory[] = {
     {
         .id = "allocation_churn",
         .title = "Every step allocates device memory again",
+        .also = "caching allocator, cudaMalloc, empty_cache",
         .symptom = "cudaMalloc, cudaFree or their like, two or more per step",
         .meaning = "memory goes back to the driver and is taken from it again; a release waits "
                    "for the device",
@@ -393,6 +441,8 @@ const struct rule rules_of_memory[] = {
     {
         .id = "fragmentation",
         .title = "The allocator reserves much more than is in use",
+        .also = "memory fragmentation, PYTORCH_ALLOC_CONF, expandable_segments, "
+                "reserved memory",
         .symptom = "at the peak the allocator reserves 1.2 times what is in use, or more",
         .meaning = "free blocks have sizes that nobody asks for, so memory is used up early",
         .advice = "use few allocation sizes, round them, or use expandable segments",
@@ -407,12 +457,14 @@ const struct rule rules_of_memory[] = {
     {
         .id = "memory_headroom",
         .title = "A larger batch fits into the device's memory",
+        .also = "unused memory, maximum batch size, auto_find_batch_size",
         .symptom = "the allocator holds less than half of the memory, and half of the kernel time "
                    "is in kernels shorter than 100 us",
         .meaning = "a larger batch fits, and would give these kernels more work",
         .advice = "raise the batch, and the learning rate with it, until kernels are long enough "
                   "or memory is used; with checkpointing, keep more activations",
-        .inferring = "serve more requests at once, until kernels are long enough or memory is used",
+        .inferring = "raise the batch until kernels are long enough or memory is used",
+        .serving = "serve more requests at once, until kernels are long enough or memory is used",
         .cost = "none: it is for information",
         .costs_no_time = true,
         .threshold = "peak below 50% of the device's memory: a larger batch fits",

@@ -84,6 +84,7 @@ const struct rule rules_of_operators[] = {
     {
         .id = "small_operators",
         .title = "Operators cost more than what they compute",
+        .also = "operator overhead, dispatcher overhead",
         .symptom = "operators of which most take 5 us or less",
         .meaning = "dispatch, checks and the recording for backward cost a few microseconds per "
                    "operator, and one sample or one row costs as many operators as a batch",
@@ -99,6 +100,7 @@ const struct rule rules_of_operators[] = {
     {
         .id = "host_computes",
         .title = "The host computes, and no device does",
+        .also = "CPU training, no GPU",
         .symptom = "a loop that is in operators for 70% of a step, without a device",
         .meaning = "the host is the device, and sets the pace",
         .advice = "look at the longest operators: their threads, their type, what could be fused; "
@@ -113,6 +115,7 @@ const struct rule rules_of_operators[] = {
     {
         .id = "values_read",
         .title = "The loop reads values from tensors",
+        .also = "tolist(), numpy(), reading values",
         .symptom = "two or more aten::item per step, in a loop without a device, outside of "
                    "loading and optimizer",
         .meaning = "a host reads its own memory at once, but a GPU has to be waited for each time",

@@ -56,6 +56,22 @@ static bool model_is_split(const struct facts *facts)
            reductions(facts).bytes;
 }
 
+/* A category's bytes at the peak, as the allocator states them; 0: it does not. */
+static int64_t stated_bytes(const struct facts *facts, const char *of)
+{
+    const struct memory_curve *memory = &facts->summary->memory;
+    int64_t most = 0;
+
+    for (int64_t i = 0; i < memory->device_count; i++)
+        for (int64_t j = 0; j < memory->devices[i].category_count; j++) {
+            const struct memory_category *category = &memory->devices[i].categories[j];
+            const char *name = trace_file_name(facts->summary->trace, category->name);
+            if (strcmp(name, of) == 0 && category->at_peak > most)
+                most = category->at_peak;
+        }
+    return most;
+}
+
 /* Buckets of DistributedDataParallel: bucket_cap_mb, and its first one, the smallest (PyTorch,
  * torch/nn/parallel/distributed.py). */
 #define BUCKET_BYTES (25.0 * (1 << 20))
@@ -233,8 +249,11 @@ static bool judge_overlap(struct finding *finding, const struct facts *facts, do
     if (exposed <= computing)
         return true;
     finding->gain_is_least = true;
-    finding_says(finding, "; there are %s of computation to hide it behind",
-                 quantity_time(computing).text);
+    if (computing > 0)
+        finding_says(finding, "; there are %s of computation to hide it behind",
+                     quantity_time(computing).text);
+    else
+        finding_says(finding, "; there is no computation to hide it behind");
     if (!finding_costs(finding, facts, computing))
         finding_gains_nothing(finding, facts);
     return true;
@@ -247,8 +266,11 @@ static bool judge_messages_of_host(struct finding *finding, const struct facts *
     double waits = (double)idle_host_ns(time, HOST_WAITING) / facts->steps;
 
     finding->advice =
-        "send less often (accumulate gradients, no_sync()), in larger buckets, or over a "
-        "faster network; on one machine use fewer processes with more threads";
+        facts->program.trains
+            ? "send less often (accumulate gradients, no_sync()), in larger buckets, or over a "
+              "faster network; on one machine use fewer processes with more threads"
+            : "send less often, in larger messages, or over a faster network; on one machine use "
+              "fewer processes with more threads";
     finding_says(finding,
                  "messages between processes take %s of %s in which the loop does nothing else",
                  quantity_time(waits).text, step_text(facts).text);
@@ -278,7 +300,9 @@ static enum message_kind most_sent(const struct facts *facts)
 /* Each of so many micro-batches sends its gradients; 1: there is one, or the last alone sends. */
 static double sendings(const struct facts *facts)
 {
-    return facts->infers ? 1 : fmax(1, (double)facts->summary->messages.sendings / facts->steps);
+    return !facts->program.trains
+               ? 1
+               : fmax(1, (double)facts->summary->messages.sendings / facts->steps);
 }
 
 static const char *advice_on_messages(const struct finding *finding, const struct facts *facts)
@@ -308,13 +332,52 @@ static const char *advice_on_messages(const struct finding *finding, const struc
     return finding->advice;
 }
 
+/* What the first message takes beyond the mean of the others, if that is ten times as much or more:
+ * ranks that start apart meet in it, and NCCL connects them when a communicator is first used. 0:
+ * no such message, or there are few; other ranks are there to tell who waits for whom. */
+static double first_meeting_ns(const struct facts *facts)
+{
+    enum { TIMES_LEAST = 10, OTHERS_LEAST = 2 };
+    const struct timeline *timeline = &facts->summary->timeline;
+    double first = 0, sum = 0;
+    int64_t count = 0;
+
+    for (int64_t i = 0; i < timeline->work_count && facts->rank_count <= 1; i++) {
+        const struct trace_event *event = timeline->work[i].event;
+        if (timeline->work[i].kind != WORK_COMMUNICATION || !timeline_counts(timeline, event))
+            continue;
+        sum += (double)(event->end_ns - event->start_ns);
+        first = count++ == 0 ? sum : first;
+    }
+    if (count <= OTHERS_LEAST || first < TIMES_LEAST * (sum - first) / (double)(count - 1))
+        return 0;
+    return first - (sum - first) / (double)(count - 1);
+}
+
+/* One sending of all gradients has the bytes of the parameters: more is sent twice, or is of
+ * another kind. */
+static void say_bytes(struct finding *finding, const struct facts *facts)
+{
+    struct reductions sent = reductions(facts);
+    double parameters = (double)stated_bytes(facts, "parameters");
+
+    if (!(sent.bytes > 0))
+        return;
+    finding_says(finding, "; backward reduces %s %s", quantity_bytes(sent.bytes).text,
+                 facts_per(facts));
+    if (parameters > 0)
+        finding_says(finding, ", %.2g times the parameters' %s", sent.bytes / parameters,
+                     quantity_bytes(parameters).text);
+}
+
 static bool judge_exposed_communication(struct finding *finding, const struct facts *facts)
 {
     const struct usage *usage = &facts->summary->usage;
     double exposed = (double)usage->communication_exposed_ns / facts->steps;
+    double meeting = fmin(exposed, first_meeting_ns(facts) / facts->steps);
     double waits = facts->rank_count > 1 ? fmin(exposed, waits_ns(facts)) : 0;
-    double rest =
-        fmax(0, exposed - waits - lost_to_small_messages(facts) - waits_of_pipeline_ns(facts));
+    double rest = fmax(0, exposed - waits - meeting - lost_to_small_messages(facts) -
+                              waits_of_pipeline_ns(facts));
     char waiting[80] = "";
     bool found;
 
@@ -327,7 +390,13 @@ static bool judge_exposed_communication(struct finding *finding, const struct fa
                  "communication takes %s of %s; %s of that does not overlap with compute%s",
                  quantity_time((double)usage->kind_ns[WORK_COMMUNICATION] / facts->steps).text,
                  step_text(facts).text, quantity_time(exposed).text, waiting);
+    if (meeting > 0)
+        finding_says(finding,
+                     "; the first message takes %s longer than the others: ranks that start apart, "
+                     "or use a communicator for the first time, meet in it, once",
+                     quantity_time(meeting * facts->steps).text);
     finding->advice = advice_on_messages(finding, facts);
+    say_bytes(finding, facts);
     if (sendings(facts) >= SENDINGS_LEAST) {
         finding_says(finding, "; gradients are sent after each of %.3g backward passes of a step",
                      sendings(facts));
@@ -396,22 +465,6 @@ static int optimizer_states(const struct facts *facts)
     return states;
 }
 
-/* The optimizer's bytes at the peak, as the allocator states them; 0: it does not. */
-static int64_t stated_state(const struct facts *facts)
-{
-    const struct memory_curve *memory = &facts->summary->memory;
-    int64_t most = 0;
-
-    for (int64_t i = 0; i < memory->device_count; i++)
-        for (int64_t j = 0; j < memory->devices[i].category_count; j++) {
-            const struct memory_category *category = &memory->devices[i].categories[j];
-            const char *name = trace_file_name(facts->summary->trace, category->name);
-            if (strcmp(name, "optimizer") == 0 && category->at_peak > most)
-                most = category->at_peak;
-        }
-    return most;
-}
-
 /* Ranks that reduce their gradients to all of them, and get no parameters back, must each make the
  * whole update, and so keep the whole state. Where the allocator does not state what that takes, it
  * has the type of the parameters (torch/optim/adamw.py: zeros_like), and so of the gradients. */
@@ -426,7 +479,7 @@ static bool judge_replicated_state(struct finding *finding, const struct facts *
         return false;
     memory = (double)(device->memory_budget_bytes > 0 ? device->memory_budget_bytes
                                                       : device->memory_bytes);
-    state = (double)stated_state(facts);
+    state = (double)stated_bytes(facts, "optimizer");
     finding->confidence = state > 0 ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM;
     if (!(state > 0))
         state = optimizer_states(facts) * reduced;
@@ -486,6 +539,8 @@ static bool judge_straggler(struct finding *finding, const struct facts *facts)
 
     if (found) {
         name_near(near, sizeof near, facts, &slow, together.figures);
+        if (slow_rank_advice(&slow) != NULL)
+            finding->advice = slow_rank_advice(&slow);
         if (slow_rank_does(&slow) != NULL)
             snprintf(does, sizeof does, ", while it %s for %s, the others for %s",
                      slow_rank_does(&slow), quantity_time(slow.part_ns).text,
@@ -539,11 +594,12 @@ const struct rule rules_of_ranks[] = {
     {
         .id = "straggler",
         .title = "One rank keeps the others waiting",
+        .also = "slow rank, slow node, rank imbalance",
         .symptom = "one rank's collectives are short and those of the others long",
         .meaning = "a collective ends on all ranks together, so who enters it last communicates "
                    "least",
-        .advice = "look at the trace of that rank: its loader, its samples, the clocks of its "
-                  "device",
+        .advice = "look at the trace of that rank: what its host does, its share of the work, the "
+                  "clocks of its device",
         .cost = "how much longer the next rank communicates, at most what the others do not hide "
                 "behind compute",
         .threshold = "10% of a step",
@@ -555,6 +611,7 @@ const struct rule rules_of_ranks[] = {
     {
         .id = "pipeline_bubble",
         .title = "Ranks of a pipeline wait for each other",
+        .also = "pipeline parallelism, GPipe, 1F1B",
         .symptom = "every rank sends to single others and receives from them for more than a fifth "
                    "of a step, and computes nothing meanwhile",
         .meaning = "a rank needs what the one before it made, and later gradients of the one after "
@@ -574,15 +631,17 @@ const struct rule rules_of_ranks[] = {
     {
         .id = "exposed_communication",
         .title = "Exposed communication",
+        .also = "all-reduce, communication overlap, communication overhead, NCCL, no_sync",
         .symptom = "communication while nothing is computed",
         .meaning = "the step waits for messages that could go while backward computes",
         .advice = "start it in buckets during backward (DDP), compress gradients, or accumulate "
                   "them",
         .inferring = "split the model over fewer ranks, or over faster links; let messages go "
                      "while something else is computed; send a shorter type",
-        .cost = "that time, without what is a wait for a slow rank, without what larger messages "
-                "would save (small_messages), and without a pipeline's waits (pipeline_bubble); "
-                "the gain is at most the computation that can hide it",
+        .cost = "that time, without what is a wait for a slow rank, or in a first message in which "
+                "ranks meet, without what larger messages would save (small_messages), and without "
+                "a pipeline's waits (pipeline_bubble); the gain is at most the computation that "
+                "can hide it",
         .threshold = "torch_tb_profiler: communication over 10% of a step; below 15% of backward "
                      "is good, over 30% bad",
         .bottleneck = BOTTLENECK_COMMUNICATION,
@@ -593,6 +652,7 @@ const struct rule rules_of_ranks[] = {
     {
         .id = "small_messages",
         .title = "Gradients are sent in many small messages",
+        .also = "bucket_cap_mb, gradient bucketing, gradient buckets",
         .symptom = "backward sends 8 or more all-reduces or reduce-scatters per step, of 1 MiB or "
                    "less on average",
         .meaning = "every message has a fixed time, for its start and for each rank on its way, "
@@ -610,6 +670,7 @@ const struct rule rules_of_ranks[] = {
     {
         .id = "replicated_state",
         .title = "Every rank keeps the whole optimizer state",
+        .also = "ZeRO, ZeRO-1, ZeroRedundancyOptimizer",
         .symptom = "gradients are all-reduced in backward, and no parameters are gathered or "
                    "broadcast after the update",
         .meaning = "each rank makes the same update, with the same state, which fills memory that "
@@ -626,6 +687,7 @@ const struct rule rules_of_ranks[] = {
     {
         .id = "uneven_devices",
         .title = "The devices of this process do not share its work evenly",
+        .also = "DataParallel, nn.DataParallel, GPU imbalance",
         .symptom = "one device works for more than twice as long as others of the same process",
         .meaning = "the step lasts as long as the busiest device; the others wait for it, or have "
                    "nothing to do",

@@ -18,6 +18,7 @@ static bool judge_unread_device(struct finding *finding, const struct facts *fac
         "its rows are of %s; only those are read that PyTorch's profiler writes of GPUs (CUDA, "
         "ROCm, XPU) and of the host",
         device != NULL ? device : "kinds that are not known");
+    finding->advice = traced_program_viewer(device);
     finding_informs(finding);
     return true;
 }
@@ -53,11 +54,13 @@ static const char *device_advice(const struct facts *facts)
         return "record what the program gives the GPU (nsys profile --trace=cuda,nvtx; dlprof "
                "--nsys_opts=\"-t cuda,nvtx\"), as a user who may, and let the program end by "
                "itself";
-    for (uint32_t i = 0; i < trace_file_name_count(trace); i++)
-        if (name_begins(trace_file_name(trace, i), "hip"))
-            return "record the device as well (ProfilerActivity.CUDA is for ROCm, too), and check "
-                   "that this PyTorch has roctracer or rocprofiler-sdk";
-    return NULL;
+    if (facts->program.is_rocm)
+        return "record the device as well (ProfilerActivity.CUDA is for ROCm, too), and check "
+               "that this PyTorch has roctracer or rocprofiler-sdk";
+    return facts->summary->timeline.needed != NULL ? "record the device as well "
+                                                     "(ProfilerActivity.CUDA), and check that "
+                                                     "CUPTI is found"
+                                                   : NULL;
 }
 
 static bool judge_no_device_activity(struct finding *finding, const struct facts *facts)
@@ -123,31 +126,48 @@ static void complain_of_steps(struct finding *finding, const struct facts *facts
 {
     const struct summary *summary = facts->summary;
     bool ranges = summary->trace->recorder != NULL;
+    bool serves = facts->program.serves; /* its engine calls the profiler, not the user */
     const char *mark =
-        ranges ? "put an NVTX range around every step, such as torch.cuda.nvtx.range(\"step 12\"), "
-                 "and record at least 3 of them"
-               : "call profiler.step() after every step, and record at least 3 of them";
-    const char *marks = ranges ? "NVTX ranges" : "profiler.step()";
+        serves ? "let the engine record at least 3 steps of the kind that is slow (decode, prefill)"
+        : ranges
+            ? "put an NVTX range around every step, such as torch.cuda.nvtx.range(\"step 12\"), "
+              "and record at least 3 of them"
+            : "call profiler.step() after every step, and record at least 3 of them";
+    const char *name;
+    int64_t prefills = 0, engine = facts_engine_marks(facts, &name);
+    const char *marks = serves ? "" : ranges ? " (NVTX ranges)" : " (profiler.step())";
 
     if (facts->has_steps && summary->timeline.work_count > 0 && summary->steps.count < STEPS_LEAST)
         complain(finding, "record at least 3 whole steps",
                  "fewer than %d steps: too few to be steady", STEPS_LEAST);
-    if (summary->steps.region != NULL)
+    facts_steps_of_engine(facts, &prefills);
+    if (prefills > 0 && prefills < summary->steps.count)
+        complain(finding, "look at one kind of step: record decode, or prefill, by itself",
+                 "figures are means over %lld steps that prefill and %lld that only decode, which "
+                 "differ",
+                 (long long)prefills, (long long)(summary->steps.count - prefills));
+    if (summary->steps.region != NULL && !facts_steps_of_engine(facts, NULL))
         complain(finding, mark,
-                 "no steps are marked (%s), so the %lld regions \"%.60s\" count as steps", marks,
+                 "no steps are marked%s, so the %lld regions \"%.60s\" count as steps", marks,
                  (long long)summary->steps.count, summary->steps.region);
     if (summary->steps.anchor != NULL)
         complain(finding, mark,
-                 "no steps are marked (%s), so the %lld repetitions of the work from one "
+                 "no steps are marked%s, so the %lld repetitions of the work from one "
                  "%.60s to the next count as steps",
                  marks, (long long)summary->steps.count, summary->steps.anchor);
     if (facts->has_steps)
         return;
+    if (engine > 0) {
+        complain(finding, mark,
+                 "%lld step%s of the engine (%.60s): figures are for the whole trace",
+                 (long long)engine, engine == 1 ? "" : "s", name);
+        return;
+    }
     if (summary->timeline.work_count > 0 || summary->operators.count > 0)
         complain(finding, mark,
                  facts_of_whole(facts)
-                     ? "no steps are marked (%s), so figures are for the whole trace"
-                     : "no steps are marked (%s), so the optimizer's calls count as steps",
+                     ? "no steps are marked%s, so figures are for the whole trace"
+                     : "no steps are marked%s, so the optimizer's calls count as steps",
                  marks);
 }
 
@@ -197,9 +217,9 @@ static bool judge_insufficient_data(struct finding *finding, const struct facts 
                      "record the trace again, and look at it before other programs change it", "%s",
                      summary->soundness.rows[i].found);
     if (facts_are_few(facts) && summary->timeline.work_count > 0)
-        complain(finding, "record at least 3 whole steps",
-                 "%lld kernels and copies are too few to judge by",
-                 (long long)summary->timeline.work_count);
+        complain(finding, "record at least 3 whole steps", "%lld kernel%s too few to judge by",
+                 (long long)summary->timeline.work_count,
+                 summary->timeline.work_count == 1 ? " or copy is" : "s and copies are");
     if (profiler > 0 && profiler >= RULE_SHARE_LEAST * facts->step_ns)
         complain(
             finding,
@@ -295,10 +315,12 @@ const struct rule rules_of_trace[] = {
     {
         .id = "unread_device",
         .title = "This trace cannot be judged",
+        .also = "unsupported device, XLA, TPU",
         .symptom = "rows of other devices, or of other profilers, and no GPU's kernels",
         .meaning = "the reader knows the rows of PyTorch's profiler for GPUs and hosts",
-        .advice = "use the profiler of the device's vendor (XProf for TPUs), or record with "
-                  "PyTorch's on a GPU",
+        .advice =
+            "look at it with the viewer of what wrote it, or record the program on a GPU with "
+            "PyTorch's profiler",
         .cost = "unknown",
         .costs_no_time = true,
         .threshold = "without device work there is nothing to judge",
@@ -309,6 +331,7 @@ const struct rule rules_of_trace[] = {
     {
         .id = "empty_recording",
         .title = "The trace holds no events",
+        .also = "empty trace",
         .symptom = "the file has a head, and perhaps names of processes, but no events",
         .meaning = "the profiler wrote what it had before its schedule reached a step to record",
         .advice = "call profiler.step() after each step, and run at least wait + warmup + active "
@@ -323,10 +346,11 @@ const struct rule rules_of_trace[] = {
     {
         .id = "no_device_activity",
         .title = "The trace shows no device work",
+        .also = "no CUDA events, missing kernels",
         .symptom = "no kernel, copy or memset is in the trace",
         .meaning = "the profiler recorded the host alone, or nothing ran on a device",
         .advice = "nothing, if the program uses no GPU; else record the device as well "
-                  "(ProfilerActivity.CUDA), and check that CUPTI is found",
+                  "(ProfilerActivity.CUDA or .XPU)",
         .cost = "unknown: without device work there is no idle time",
         .costs_no_time = true,
         .threshold = "without device work there is nothing to judge",
@@ -337,8 +361,9 @@ const struct rule rules_of_trace[] = {
     {
         .id = "insufficient_data",
         .title = "The trace lacks information",
+        .also = "no ProfilerStep, profiler schedule",
         .symptom = "rows that the rules need are missing",
-        .meaning = "what the trace does not show, no rule can judge",
+        .meaning = "a rule cannot judge what the trace does not show",
         .advice = "record at least 3 whole steps, with the calls of the host",
         .cost = "none: it is for information",
         .costs_no_time = true,
@@ -350,10 +375,11 @@ const struct rule rules_of_trace[] = {
     {
         .id = "host_outside",
         .title = "Most of the recording is not about the device",
+        .also = "idle recording",
         .symptom = "no steps are marked, and the host's rows span twice the time of the device's "
                    "work, or more",
-        .meaning = "what the host does before the first work and after the last, such as loading, "
-                   "is in no other finding",
+        .meaning = "no other finding counts what the host does before the first work and after the "
+                   "last, such as loading",
         .advice =
             "mark steps around it (profiler.step()) if it comes back with each input: then it "
             "counts; else record after it",

@@ -87,6 +87,22 @@ static cJSON *steps_json(struct json *json, struct arena *arena, const struct fa
                        KEY("duration_ns", json_series(json, durations, steps->count, DIGITS)));
 }
 
+/* NULL: they were not read. */
+static cJSON *counters_json(struct json *json, const struct hardware_counters *counters)
+{
+    struct roofline roofline = roofline_counted(counters);
+    char text[COUNTERS_TEXT];
+
+    if (!hardware_counters_known(counters))
+        return NULL;
+    counters_print(text, counters);
+    return JSON_OBJECT(
+        json, KEY("sm_active", counters->sm_active), KEY("tensor_active", counters->tensor_active),
+        KEY("dram_throughput", counters->dram_throughput), KEY("occupancy", counters->occupancy),
+        KEY("bound", bound_name(roofline.bound)), KEY("bound_share", roofline.share),
+        KEY("text", text));
+}
+
 static cJSON *launches_json(struct json *json, const struct launches *launches)
 {
     double count = (double)launches->count; /* means of none are null */
@@ -143,7 +159,7 @@ static cJSON *causes_json(struct json *json, const struct what_if *what_if, unsi
     return array;
 }
 
-static cJSON *what_if_json(struct json *json, const struct what_if *what_if)
+static cJSON *steps_left_json(struct json *json, const struct what_if *what_if)
 {
     const struct what_if_row *recorded = &what_if->recorded;
     bool any = what_if->row_count > 0;
@@ -175,7 +191,7 @@ static void add_what_ifs(struct json *json, cJSON *trace, const struct diagnosis
     }
     what_if =
         what_if_of(&diagnosis->findings[which], &diagnosis->facts[which], &diagnosis->what_if);
-    JSON_ADD(json, trace, KEY("what_if", what_if_json(json, &what_if)));
+    JSON_ADD(json, trace, KEY("what_if", steps_left_json(json, &what_if)));
 }
 
 /* --- Ranks --- */
@@ -280,6 +296,7 @@ static void add_not_held(struct json *json, cJSON *to)
 
 struct writing {
     struct json json;
+    cJSON *root; /* of what_if_json() */
     cJSON *traces;
     const struct diagnosis *diagnosis;
     int which, timeline_steps;
@@ -314,6 +331,7 @@ static void add_trace(struct arena *arena, void *context)
         KEY("window", window_json(json, &summary->idle, diagnosis_busy_share(diagnosis, which))));
     /* By itself: what takes memory of an arena may not return, and would lose a member before. */
     JSON_ADD(json, object, KEY("steps", steps_json(json, scratch, &diagnosis->facts[which])));
+    JSON_ADD(json, object, KEY("counters", counters_json(json, &summary->trace->counters)));
     members_write(json, object, phases_members, &summary->phases);
     JSON_ADD(json, object, KEY("launches", launches_json(json, &summary->launches)));
     tables_json(json, object, scratch, summary, &diagnosis->tables);
@@ -352,5 +370,30 @@ enum status diagnosis_json(const struct diagnosis *diagnosis, int only, int time
 
 out:
     cJSON_Delete(root);
+    return status;
+}
+
+static void replay_alone(struct arena *arena, void *context)
+{
+    struct writing *writing = context;
+    const struct diagnosis *diagnosis = writing->diagnosis;
+    struct what_if what_if = what_if_of(&diagnosis->findings[writing->which],
+                                        &diagnosis->facts[writing->which], &diagnosis->what_if);
+    (void)arena;
+
+    writing->root = steps_left_json(&writing->json, &what_if);
+}
+
+enum status what_if_json(const struct diagnosis *diagnosis, int which, char **text)
+{
+    struct writing writing = { .diagnosis = diagnosis, .which = which };
+    enum status status = STATUS_OK;
+
+    *text = NULL;
+    TRY_OUT(arena_run(diagnosis->arenas[which], replay_alone, &writing));
+    TRY_OUT(json_print(&writing.json, writing.root, text));
+
+out:
+    cJSON_Delete(writing.root);
     return status;
 }

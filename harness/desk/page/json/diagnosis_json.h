@@ -12,6 +12,10 @@
 enum status diagnosis_json(const struct diagnosis *diagnosis, int only, int timeline_steps,
                            char **text);
 
+/* The member "what_if" of trace number `which` alone: the causes that the diagnosis chose. *text is
+ * malloc'd. OUT_OF_MEMORY. */
+enum status what_if_json(const struct diagnosis *diagnosis, int which, char **text);
+
 /* A place in the program as above, as member `name` of `to`; null where it is unknown. */
 void place_json(struct json *json, cJSON *to, const char *name, const struct call_place *place);
 

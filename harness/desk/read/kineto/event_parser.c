@@ -317,17 +317,28 @@ static const char *take_extent(struct event_parser *parser, const char *at,
     return at;
 }
 
-/* The text of a list without strings. Any other value is passed over. */
+/* The text of a list. Any other value is passed over. */
+static const char *take_texts(struct event_parser *parser, const char *at,
+                              struct event_fields *fields, size_t place)
+{
+    const char *end = json_scan_value(at, ARGUMENT_DEPTH);
+
+    (void)parser;
+    if (end != NULL && *at == '[')
+        memcpy((char *)fields + place, &(struct event_text){ at, (size_t)(end - at) },
+               sizeof(struct event_text));
+    return end;
+}
+
+/* The same if no strings are in it. */
 static const char *take_list(struct event_parser *parser, const char *at,
                              struct event_fields *fields, size_t place)
 {
     const char *end = json_scan_value(at, ARGUMENT_DEPTH);
 
-    (void)parser;
-    if (end != NULL && *at == '[' && memchr(at, '"', (size_t)(end - at)) == NULL)
-        memcpy((char *)fields + place, &(struct event_text){ at, (size_t)(end - at) },
-               sizeof(struct event_text));
-    return end;
+    return end != NULL && memchr(at, '"', (size_t)(end - at)) == NULL
+               ? take_texts(parser, at, fields, place)
+               : end;
 }
 
 #define MEMBER(name) offsetof(struct event_fields, name)
@@ -344,6 +355,7 @@ static const struct {
     { "block", take_extent, MEMBER(block) },
     { "name", take_text, MEMBER(named) },
     { "Input Dims", take_list, MEMBER(dims) },
+    { "Input type", take_texts, MEMBER(types) },
     { "Category", take_text, MEMBER(memory_category) },
     { "CallFrom", take_text, MEMBER(call_from) },
     { "Call stack", take_text, MEMBER(call_stack) },

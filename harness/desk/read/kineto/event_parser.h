@@ -68,6 +68,7 @@ struct event_fields {
     struct event_text memory_category;                    /* "Category" */
     struct event_text named;                 /* "name" of the arguments: of a process, say */
     struct event_text dims;                  /* "Input Dims", a list, as JSON without strings */
+    struct event_text types;                 /* "Input type", a list of strings, as JSON */
     struct event_text call_from, call_stack; /* "CallFrom", "Call stack" */
     struct event_text collective, data_type; /* "Collective name", "dtype" */
     struct event_text group_name, group_about, group_ranks; /* "Process Group Name", and so on */

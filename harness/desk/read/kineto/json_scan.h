@@ -5,15 +5,53 @@
  * it; JSON_SCAN_PADDING bytes from that zero on are readable. */
 #pragma once
 
-#include <emmintrin.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
-#ifdef __SSE2__
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#elif defined(__ARM_NEON)
+#include <arm_neon.h>
 #endif
 
 enum { JSON_SCAN_PADDING = 16, JSON_SCAN_DEPTH = 64 /* of brackets */ };
+
+/* 16 bytes at once, as vectors of gcc and clang. Comparing two makes -1 where they agree, else 0.
+ */
+typedef signed char json_bytes __attribute__((vector_size(16)));
+
+static inline json_bytes json_bytes_at(const char *at)
+{
+    json_bytes bytes;
+
+    memcpy(&bytes, at, sizeof bytes);
+    return bytes;
+}
+
+#ifdef __ARM_NEON
+enum { JSON_MASK_BITS = 4 };
+#else
+enum { JSON_MASK_BITS = 1 };
+#endif
+#define JSON_MASK_ALL (UINT64_MAX >> (64 - 16 * JSON_MASK_BITS))
+
+/* JSON_MASK_BITS bits for each byte of such a comparison, the first byte's the lowest: set for -1.
+ */
+static inline uint64_t json_mask(json_bytes found)
+{
+#if defined(__SSE2__)
+    return (unsigned)_mm_movemask_epi8((__m128i)found);
+#elif defined(__ARM_NEON)
+    return vget_lane_u64(
+        vreinterpret_u64_u8(vshrn_n_u16(vreinterpretq_u16_s8((int8x16_t)found), 4)), 0);
+#else
+    uint64_t mask = 0;
+    for (int i = 0; i < 16; i++) mask |= (uint64_t)(found[i] & 1) << i;
+    return mask;
+#endif
+}
 
 static inline bool json_is_blank(char byte)
 {
@@ -27,46 +65,26 @@ static inline const char *json_scan_blanks(const char *at)
         return at;
     if (*at == ' ' && at[1] > ' ')
         return at + 1;
-#ifdef __SSE2__
     for (;; at += 16) {
-        __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)at);
-        __m128i space = _mm_cmpeq_epi8(bytes, _mm_set1_epi8(' '));
-        __m128i line = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\n'));
-        __m128i tab = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\t'));
-        __m128i end = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\r'));
-        int blank =
-            _mm_movemask_epi8(_mm_or_si128(_mm_or_si128(space, line), _mm_or_si128(tab, end)));
-        if (blank != 0xffff)
-            return at + __builtin_ctz(~(unsigned)blank);
+        json_bytes bytes = json_bytes_at(at);
+        uint64_t blank =
+            json_mask((bytes == ' ') | (bytes == '\n') | (bytes == '\t') | (bytes == '\r'));
+        if (blank != JSON_MASK_ALL)
+            return at + __builtin_ctzll(~blank) / JSON_MASK_BITS;
     }
-#else
-    while (json_is_blank(*at)) at++;
-    return at;
-#endif
 }
 
 /* The first byte that is not plain within a string: a quote, a backslash, a control, one beyond
  * ASCII. */
 static inline const char *json_scan_plain(const char *at)
 {
-#ifdef __SSE2__
-    const __m128i quote = _mm_set1_epi8('"'), backslash = _mm_set1_epi8('\\');
-    const __m128i space = _mm_set1_epi8(' ');
-    int found;
-
-    for (;;
-         at += 16) { /* bytes compare as signed, so those beyond ASCII are less than a space too */
-        __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)at);
-        __m128i special =
-            _mm_or_si128(_mm_cmpeq_epi8(bytes, quote), _mm_cmpeq_epi8(bytes, backslash));
-        found = _mm_movemask_epi8(_mm_or_si128(special, _mm_cmplt_epi8(bytes, space)));
-        if (found != 0)
-            return at + __builtin_ctz((unsigned)found);
+    for (;; at += 16) {
+        json_bytes bytes = json_bytes_at(at);
+        /* As signed, those beyond ASCII are less than a space too. */
+        uint64_t special = json_mask((bytes == '"') | (bytes == '\\') | (bytes < ' '));
+        if (special != 0)
+            return at + __builtin_ctzll(special) / JSON_MASK_BITS;
     }
-#else
-    while ((unsigned char)(*at - ' ') < 0x80 - ' ' && *at != '"' && *at != '\\') at++;
-    return at;
-#endif
 }
 
 /* As json_scan_string(), for strings that are not plain. */

@@ -331,10 +331,32 @@ static enum status add_dims(struct kineto_events *events, struct event_text dims
     return add_name(events, (struct event_text){ text, length }, name);
 }
 
+static bool is_text(const char *bytes, const char *end, const char *word)
+{
+    return (size_t)(end - bytes) == strlen(word) && memcmp(bytes, word, strlen(word)) == 0;
+}
+
+/* Whether inputs are double, and none are shorter: a rate that is a double is not what is computed.
+ */
+static bool are_double(struct event_text types)
+{
+    const char *at = types.bytes, *end = at + types.length, *to;
+    bool found = false;
+
+    for (; at != NULL && (at = memchr(at, '"', (size_t)(end - at))) != NULL; at = to + 1) {
+        to = memchr(at + 1, '"', (size_t)(end - at - 1));
+        if (to == NULL || is_text(at + 1, to, "float") || is_text(at + 1, to, "c10::Half") ||
+            is_text(at + 1, to, "c10::BFloat16"))
+            return false;
+        found = found || is_text(at + 1, to, "double");
+    }
+    return found;
+}
+
 static bool states_something(const struct event_fields *fields)
 {
     return number_or(fields, EVENT_FLOPS, 0) > 0 || has(fields, EVENT_SEQUENCE) ||
-           fields->dims.bytes != NULL;
+           fields->dims.bytes != NULL || are_double(fields->types);
 }
 
 static enum status add_operator(struct kineto_events *events, const struct event_fields *fields,
@@ -342,7 +364,8 @@ static enum status add_operator(struct kineto_events *events, const struct event
 {
     int64_t thread = number_or(fields, EVENT_FORWARD_THREAD, 0);
     struct event_operator one = { .flops = number_or(fields, EVENT_FLOPS, 0),
-                                  .sequence = number_or(fields, EVENT_SEQUENCE, -1) };
+                                  .sequence = number_or(fields, EVENT_SEQUENCE, -1),
+                                  .is_double = are_double(fields->types) };
 
     if (one.flops < 0)
         one.flops = 0;

@@ -65,6 +65,7 @@ static void take_ours(struct kineto_reader *reader, const char *bytes, size_t le
 {
     struct trace_cost *cost = &reader->rows->file->cost;
     struct trace_ceilings *ceilings = &reader->rows->file->ceilings;
+    struct hardware_counters *counters = &reader->rows->file->counters;
     struct event_parser *parser = reader->parser;
     double step_us = 0, traced_us = 0;
 
@@ -76,14 +77,25 @@ static void take_ours(struct kineto_reader *reader, const char *bytes, size_t le
     event_parse_fraction(parser, bytes, length, "traced_loading_share",
                          &cost->traced_loading_share);
     event_parse_fraction(parser, bytes, length, "mean_loading_share", &cost->mean_loading_share);
+    event_parse_fraction(parser, bytes, length, "loader_reads_share", &cost->loader_reads_share);
+    event_parse_fraction(parser, bytes, length, "loader_computes_share",
+                         &cost->loader_computes_share);
     event_parse_fraction(parser, bytes, length, "core_wait_share", &cost->core_wait_share);
     event_parse_fraction(parser, bytes, length, "got_core_share", &cost->got_core_share);
+    event_parse_fraction(parser, bytes, length, "involuntary_switches",
+                         &cost->involuntary_switches);
+    event_parse_fraction(parser, bytes, length, "wanted_cores", &cost->wanted_cores);
+    event_parse_fraction(parser, bytes, length, "cores", &cost->cores);
     event_parse_fraction(parser, bytes, length, "tracing_spread", &cost->spread);
     event_parse_fraction(parser, bytes, length, "other_programs_cores", &cost->other_cores);
     event_parse_fraction(parser, bytes, length, "peak_flops_per_second",
                          &ceilings->flops_per_second);
     event_parse_fraction(parser, bytes, length, "copy_bytes_per_second",
                          &ceilings->bytes_per_second);
+#define COUNTER(member, text, metric)                                                              \
+    event_parse_fraction(parser, bytes, length, #member, &counters->member);
+    HARDWARE_COUNTERS(COUNTER)
+#undef COUNTER
     if (step_us > 0 && traced_us > 0) {
         cost->step_ns = 1000 * step_us;
         cost->traced_step_ns = 1000 * traced_us;

@@ -374,6 +374,8 @@ bool nsys_range_is_step(const struct nsys_range_name *name, int64_t *number)
                   { "sample", true } };
     const char *text = name->text, *end = text + name->length;
 
+    if (name->length > 0 && text[0] == '{') /* an operator's, by DLProf or PyProf */
+        return false;
     for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
         size_t length = strlen(words[i].word);
         for (size_t at = 0; at + length <= name->length; at++) {

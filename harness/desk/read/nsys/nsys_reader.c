@@ -134,24 +134,33 @@ static enum status take_call(void *context, sqlite3_value **row)
 
 /* --- The file --- */
 
-/* Other programs write databases too. */
+/* Other programs write databases too. A file of Nsight Systems has none of these tables. */
+static const struct {
+    const char *table, *text;
+} others[] = {
+    { "StringTable", "of nvprof, which is not read: record with its successor, nsys profile" },
+    { "rocpd_api", "of rocmProfileData, which is not read: rpd2tracing.py writes JSON of it, which "
+                   "ui.perfetto.dev shows; PyTorch's profiler records what is read" },
+    { "rocpd_*", "of rocprofv3, which is not read: record with PyTorch's profiler, or let "
+                 "rocprofv3 write --output-format pftrace and look at that in Perfetto" },
+};
+
 static enum status check_tables(struct database *database, const char *path)
 {
     static const char *const ours[] = { "CUPTI_ACTIVITY_KIND_*", "NVTX_*", "TARGET_INFO_*",
                                         "StringIds" };
     bool has;
 
+    for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+        TRY(database_has(database, others[i].table, &has));
+        if (has)
+            FAIL(STATUS_BAD_INPUT, "%s is a database %s", path, others[i].text);
+    }
     for (size_t i = 0; i < ARRAY_SIZE(ours); i++) {
         TRY(database_has(database, ours[i], &has));
         if (has)
             return STATUS_OK;
     }
-    TRY(database_has(database, "rocpd_*", &has));
-    if (has)
-        FAIL(STATUS_BAD_INPUT,
-             "%s is a database of rocprofv3, which is not read: record with PyTorch's profiler, or "
-             "let rocprofv3 write --output-format pftrace and look at that in Perfetto",
-             path);
     FAIL(STATUS_BAD_INPUT,
          "%s is a database, but has no table of Nsight Systems: nsys export --type=sqlite writes "
          "one",

@@ -197,11 +197,17 @@ enum status nsys_read_work(struct nsys_reading *reading)
     static const char *const copies[COPY_COUNT] = { WORK_COLUMNS, "bytes", "copyKind", "srcKind",
                                                     "dstKind" };
     static const char *const graphs[GRAPH_COUNT] = { WORK_COLUMNS, "graphId" };
+    bool newer;
 
     TRY(nsys_scan(reading, "CUPTI_ACTIVITY_KIND_KERNEL", kernels, KERNEL_COUNT, take_kernel,
                   reading));
     TRY(nsys_scan(reading, "CUPTI_ACTIVITY_KIND_MEMCPY", copies, COPY_COUNT, take_copy, reading));
     TRY(nsys_scan(reading, "CUPTI_ACTIVITY_KIND_MEMSET", copies, COPY_COUNT, take_memset, reading));
-    return nsys_scan(reading, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", graphs, GRAPH_COUNT, take_graph,
-                     reading);
+    TRY(nsys_scan(reading, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", graphs, GRAPH_COUNT, take_graph,
+                  reading));
+    TRY(database_has(reading->database, "CUPTI_ACTIVITY_KIND_KERNEL_*", &newer));
+    if (newer)
+        trace_rows_partial(reading->rows, "it has a table CUPTI_ACTIVITY_KIND_KERNEL_..., which is "
+                                          "newer than what is read here");
+    return STATUS_OK;
 }
