@@ -39,3 +39,7 @@ void sort_items(void *items, int64_t count, size_t size,
 
 /* The least first. */
 void sort_int64(int64_t *values, int64_t count);
+
+/* glibc's qsort() with a context, which emscripten lacks (base/system/web.c). */
+void qsort_r(void *items, size_t count, size_t size,
+             int (*compare)(const void *left, const void *right, void *context), void *context);

@@ -95,7 +95,7 @@ const char *status_text(enum status status)
 
 int status_exit_code(enum status status)
 {
-    return (unsigned)status < STATUS_COUNT ? statuses[status].exit_code : 1;
+    return (unsigned)status < STATUS_COUNT ? statuses[status].exit_code : GATE_UNTOLD;
 }
 
 enum status status_fetch(void)

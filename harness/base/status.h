@@ -19,15 +19,15 @@
     X(NO_DEVICE, 3, "no such device")                                                              \
     X(NO_LIBRARY, 3, "a needed library is missing")                                                \
     X(UNSUPPORTED, 3, "the device cannot do this")                                                 \
-    X(OUT_OF_MEMORY, 1, "out of host memory")                                                      \
-    X(DEVICE_OUT_OF_MEMORY, 1, "out of device memory")                                             \
-    X(DEVICE_ERROR, 1, "the device reported an error")                                             \
-    X(CAPTURE, 1, "not allowed while a graph is captured")                                         \
-    X(NOT_READY, 1, "not finished yet")                                                            \
-    X(CHILD, 1, "a child process failed")                                                          \
-    X(TIMEOUT, 1, "took too long")                                                                 \
-    X(INTERRUPTED, 1, "interrupted")                                                               \
-    X(INTERNAL, 1, "internal error")
+    X(OUT_OF_MEMORY, 3, "out of host memory")                                                      \
+    X(DEVICE_OUT_OF_MEMORY, 3, "out of device memory")                                             \
+    X(DEVICE_ERROR, 3, "the device reported an error")                                             \
+    X(CAPTURE, 3, "not allowed while a graph is captured")                                         \
+    X(NOT_READY, 3, "not finished yet")                                                            \
+    X(CHILD, 3, "a child process failed")                                                          \
+    X(TIMEOUT, 3, "took too long")                                                                 \
+    X(INTERRUPTED, 3, "interrupted")                                                               \
+    X(INTERNAL, 3, "internal error")
 
 enum status {
 #define STATUS_CODE(name, exit_code, text) STATUS_##name,
@@ -35,6 +35,10 @@ enum status {
 #undef STATUS_CODE
         STATUS_COUNT
 };
+
+/* How a gate ends, as an exit code: docs/results.md has the table. No status ends with FAILED,
+ * since a command that could not measure knows nothing bad of what it measures. */
+enum gate_end { GATE_PASSED = 0, GATE_FAILED = 1, GATE_UNTOLD = 3 };
 
 struct status_error {
     enum status status;

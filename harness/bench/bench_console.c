@@ -50,16 +50,47 @@ static int columns_width(const struct bench_console *console)
     return width + (has_column(console, ITERATIONS) ? ITERATIONS_WIDTH + 1 : 0);
 }
 
-static void print_heading(struct bench_console *console)
+static int counter_width(int counter)
 {
-    static const char counters[] = " UserCounters...";
+    int width = (int)strlen(bench_counters[counter].name);
+
+    return width > 10 ? width : 10;
+}
+
+/* A column for each counter that the line has; none where they do not fit. */
+static unsigned columns_of(const struct bench_console *console, const struct line *line)
+{
+    int width = columns_width(console);
+    unsigned counted = 0;
+
+    for (int i = 0; console->tabular && line != NULL && i < BENCH_COUNTERS; i++)
+        if (isfinite(line->counters[i])) {
+            counted |= 1U << i;
+            width += counter_width(i) + 1;
+        }
+    return width <= console->console.room ? counted : 0;
+}
+
+/* Once, and anew in a table for a line that has other counters. */
+static void print_heading(struct bench_console *console, const struct line *line)
+{
+    char counters[256] = " UserCounters...";
     FILE *stream = console->console.stream;
     int width = columns_width(console);
-    bool has_counters = width + (int)strlen(counters) <= console->console.room;
+    unsigned counted = columns_of(console, line);
+    bool has_counters;
 
-    if (console->headed)
+    if (console->headed && (line == NULL || counted == console->counted))
         return;
     console->headed = true;
+    console->counted = counted;
+    if (counted != 0)
+        counters[0] = '\0';
+    for (int i = 0; i < BENCH_COUNTERS; i++)
+        if (counted & 1U << i)
+            text_append(counters, sizeof counters, " %*s", counter_width(i),
+                        bench_counters[i].name);
+    has_counters = width + (int)strlen(counters) <= console->console.room;
     width += has_counters ? (int)strlen(counters) : 0;
     repeat_character(stream, '-', width);
     fprintf(stream, "%-*s %*s", console->name_width, "Benchmark", TIME_WIDTH, "Time");
@@ -77,6 +108,9 @@ static void print_time(const struct bench_console *console, double ns, bool is_r
 
     if (is_ratio)
         snprintf(text, sizeof text, "%.2f %%", 100 * ns);
+    else if (console->unit != NULL)
+        snprintf(text, sizeof text, "%.*f %s", ns < 10 * console->unit->ns ? 3 : 0,
+                 ns / console->unit->ns, console->unit->name);
     else
         quantity_print(text, ns * 1e-3, "us");
     fprintf(console->console.stream, " %*s", TIME_WIDTH, text);
@@ -105,7 +139,7 @@ static void print_line(struct bench_console *console, const struct line *line, d
     char counters[512] = "", text[32];
     int room = console->console.room;
 
-    print_heading(console);
+    print_heading(console, line);
     fprintf(stream, "%-*s", console->name_width, line->name);
     print_time(console, line->real_ns, line->is_ratio);
     if (has_column(console, CPU_TIME))
@@ -116,7 +150,10 @@ static void print_line(struct bench_console *console, const struct line *line, d
         if (!isfinite(line->counters[i]))
             continue;
         counter_text(text, sizeof text, line->counters[i], bench_counters[i].unit, line->is_ratio);
-        text_join(counters, sizeof counters, " ", "%s=%s", bench_counters[i].name, text);
+        if (console->counted != 0)
+            fprintf(stream, " %*s", counter_width(i), text);
+        else
+            text_join(counters, sizeof counters, " ", "%s=%s", bench_counters[i].name, text);
     }
     if (isfinite(noise))
         text_join(counters, sizeof counters, " ", "noise=%.1f%%", noise);
@@ -174,12 +211,13 @@ static void print_median(struct bench_console *console, const struct bench_resul
 
 void bench_console_row(struct bench_console *console, const struct bench_result *result)
 {
-    bool all = console->all_repetitions || result->count < 2;
+    bool all = console->all_repetitions || console->aggregates_only || result->count < 2;
     struct line line;
 
     if (!all)
         print_median(console, result);
-    for (int i = 0; all && i < result->count; i++) {
+    for (int i = 0; all && i < result->count && !(console->aggregates_only && result->count > 1);
+         i++) {
         line = line_of_repetition(result, i);
         print_line(console, &line, NAN);
     }
@@ -197,7 +235,7 @@ static void print_outcome(struct bench_console *console, const char *name, const
     FILE *stream = console->console.stream;
     char sentence[1024];
 
-    print_heading(console);
+    print_heading(console, NULL);
     fprintf(stream, "%-*s %s%s:%s ", console->name_width, name, ink, word, console->console.plain);
     snprintf(sentence, sizeof sentence, "'%s'", why);
     wrap_print(stream, console->name_width + 1 + wrap_columns(word) + 2, BELOW,

@@ -10,9 +10,13 @@
 struct bench_console {
     struct console console;
     int name_width;
-    bool all_repetitions; /* one line per repetition */
+    bool all_repetitions;          /* one line per repetition */
+    bool aggregates_only;          /* without these lines, unless there is one repetition */
+    bool tabular;                  /* counters have columns, where there is room */
+    const struct bench_unit *unit; /* of times; NULL: each its own */
 
-    bool headed; /* the heading was printed */
+    bool headed;      /* the heading was printed */
+    unsigned counted; /* a bit for each counter that has a column in it */
 };
 
 void bench_console_row(struct bench_console *console, const struct bench_result *result);

@@ -147,8 +147,16 @@ int bench_visits(const struct bench_settings *settings)
 static enum status warm_up(struct bench_result *result, struct bench_work *work,
                            const struct bench_settings *settings)
 {
+    const int64_t begin_ns = clock_ns();
+    double passed = 0;
     struct lap lap;
 
+    for (int64_t count = 1;
+         result->count == 0 && passed < settings->warm_up_seconds && !*work->stop; count *= 2) {
+        TRY(time_lap(&lap, work, count));
+        passed = (double)(clock_ns() - begin_ns) * 1e-9;
+        TRY(ranks_take_first(&passed, sizeof passed));
+    }
     if (settings->iterations > 0) {
         result->iterations = settings->iterations;
         return STATUS_OK;

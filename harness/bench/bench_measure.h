@@ -18,11 +18,12 @@
 enum { BENCH_REPETITIONS_MAX = 100, BENCH_VISIT_MAX = 8 };
 
 struct bench_settings {
-    double min_seconds; /* per repetition */
-    int64_t iterations; /* 0: chosen by min_seconds */
-    int repetitions;    /* 0: by noise */
-    int visit;          /* repetitions per visit, at most BENCH_VISIT_MAX; 0: all */
-    double noise;       /* relative */
+    double min_seconds;     /* per repetition */
+    double warm_up_seconds; /* at least, before the first repetition of a row */
+    int64_t iterations;     /* 0: chosen by min_seconds */
+    int repetitions;        /* 0: by noise */
+    int visit;              /* repetitions per visit, at most BENCH_VISIT_MAX; 0: all */
+    double noise;           /* relative */
 
     /* The time of a row, set-ups included, where noise decides; but there are at least 6 visits, or
      * 6 repetitions where one visit is all. */

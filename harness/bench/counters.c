@@ -79,12 +79,16 @@ static double value_of(const void *context, int column, int repetition)
     return bench_counters[column].of(result, repetition);
 }
 
+const struct bench_unit bench_units[] = { { "ns", 1 }, { "us", 1e3 }, { "ms", 1e6 }, { "s", 1e9 } };
+
 void bench_rows_add(struct json *json, cJSON *benchmarks, const struct bench_result *result,
-                    int family, int instance)
+                    int family, int instance, const struct bench_unit *unit, bool aggregates_only)
 {
     const struct benchmark_rows rows = {
         .name = result->name,
-        .time_unit = "ns",
+        .time_unit = unit->name,
+        .unit = unit->ns,
+        .aggregates_only = aggregates_only,
         .family = family,
         .instance = instance,
         .repetitions = result->count,

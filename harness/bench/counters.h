@@ -23,7 +23,15 @@ bool bench_counter_is_known(const struct bench_counter *counter, const struct be
 void bench_counter_values(const struct bench_counter *counter, const struct bench_result *result,
                           double *values);
 
-/* Adds the rows of a result as Google Benchmark writes them, in ns. `family` counts benches from 0,
- * `instance` a bench's rows. */
+/* Units of time, and how many ns each has. */
+struct bench_unit {
+    const char *name;
+    double ns;
+};
+#define BENCH_UNIT_NAMES "ns|us|ms|s"
+extern const struct bench_unit bench_units[];
+
+/* Adds the rows of a result as Google Benchmark writes them, times in `unit`. `family` counts
+ * benches from 0, `instance` a bench's rows. */
 void bench_rows_add(struct json *json, cJSON *benchmarks, const struct bench_result *result,
-                    int family, int instance);
+                    int family, int instance, const struct bench_unit *unit, bool aggregates_only);

@@ -7,8 +7,8 @@
 #include <signal.h>
 
 static const struct command *const commands[] = {
-    &command_record, &command_diagnose, &command_digest,  &command_job,
-    &command_report, &command_compare,  &command_history, &command_fleet,
+    &command_record, &command_try,     &command_diagnose, &command_digest, &command_job,
+    &command_report, &command_compare, &command_history,  &command_fleet,
 };
 
 static const struct command_word examples[] = {
@@ -18,7 +18,6 @@ static const struct command_word examples[] = {
 };
 
 static const struct command_word variables[] = {
-    { "CHOKEPOINT_PYTHON", "the Python that makes the page of report, instead of python3" },
     { "CHOKEPOINT_VERBOSE", "not empty: as --verbose" },
     { "NO_COLOR", "not empty: no colours, as with TERM=dumb" },
     { NULL, NULL },

@@ -2,8 +2,11 @@
  *
  * This file lists the commands, and is the one place that ends the process. */
 #include "harness/bench/interrupt.h"
+#include "harness/cli/kernel/kernel_call.h"
 #include "harness/cli/line/command_set.h"
+#include "harness/cli/traces/report_document.h"
 #include "harness/device/many_ranks.h"
+#include "harness/lab/result/scenario_json.h"
 #include "scenarios/scenario.h"
 
 #include <errno.h>
@@ -12,10 +15,10 @@
 
 /* In the order of the help text. */
 static const struct command *const commands[] = {
-    &command_list,   &command_explain, &command_quiz,     &command_run,    &command_train,
-    &command_bench,  &command_record,  &command_diagnose, &command_digest, &command_job,
-    &command_report, &command_compare, &command_history,  &command_doctor, &command_fleet,
-    &command_kernel, &command_exec,
+    &command_list,  &command_explain, &command_quiz,    &command_run,      &command_train,
+    &command_bench, &command_record,  &command_try,     &command_diagnose, &command_digest,
+    &command_job,   &command_report,  &command_compare, &command_history,  &command_doctor,
+    &command_fleet, &command_kernel,  &command_exec,
 };
 
 static const struct command_word examples[] = {
@@ -32,7 +35,7 @@ static const struct command_word variables[] = {
                           "XDG_CACHE_HOME/chokepoint, or "
                           ".cache/chokepoint in HOME" },
     { "CHOKEPOINT_PLUGINS", "folder of the devices' libraries, instead of the program's own" },
-    { "CHOKEPOINT_PYTHON", "the Python that makes the page of report, instead of python3" },
+    { "CHOKEPOINT_CUPTI", "how traces are recorded on a GPU: driver=0,nodes=0,buffers=N,..." },
     { "CHOKEPOINT_RANK_TIMEOUT", "seconds that a rank waits for another; 60 if not set" },
     { "CHOKEPOINT_VERBOSE", "not empty: as --verbose" },
     { "CHOKEPOINT_FAIL", "device calls that shall fail, for tests of the program" },
@@ -53,6 +56,8 @@ static const struct command_set commands_here = {
     .variables = variables,
 };
 
+static const struct report_lab report_lab = { scenarios_json, kernel_of_lesson_json };
+
 int main(int argc, char **argv)
 {
     int exit_code = 0;
@@ -64,6 +69,7 @@ int main(int argc, char **argv)
     signal(SIGXFSZ, SIG_IGN);
     /* Pages of the desk may name scenarios and settings, which it does not include itself. */
     catalogue_use(&lab_catalogue);
+    report_lab_use(&report_lab);
     status = command_set_run(&commands_here, argc, argv, &exit_code);
     if (status == STATUS_INTERRUPTED && interrupt_signal() != 0)
         exit_code = 128 + interrupt_signal();

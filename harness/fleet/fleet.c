@@ -69,6 +69,12 @@ static struct fleet_figure figure_of(const struct fleet *fleet, const struct ent
     return figure;
 }
 
+/* `slow`, a logarithm, as a part of a rate, or as what a time has more. */
+static double off_of(double slow, bool is_time)
+{
+    return is_time ? exp(slow) - 1 : 1 - exp(-slow);
+}
+
 COMPARATOR(by_off, struct fleet_outlier, DESCENDING(off))
 
 /* The figures of a kind as fleet_noise.h wants them, and what it finds. */
@@ -183,11 +189,51 @@ static void add_outliers(const struct fleet *fleet, struct fleet_kind *kind,
             .node = kind->nodes[i],
             .figure = f,
             .value = is_of_all ? exp(slow) : row->median * exp(is_time ? slow : -slow),
-            .off = is_time ? exp(off) - 1 : 1 - exp(-off),
+            .off = off_of(off, is_time),
             .deviations = deviations,
             .doubtful = table->doubtful[i],
         };
     }
+}
+
+/* Two groups, of which the slower one is not out as a whole: then neither is the odd one. */
+static void add_groups(const struct fleet *fleet, const struct fleet_kind *kind,
+                       const struct table *table, int f, bool is_time)
+{
+    struct fleet_figure *row = &kind->figures[f];
+    const double *slow = table->slow + (int64_t)f * kind->count;
+    struct fleet_split split = fleet_noise_split(fleet->arena, &table->matrix, f);
+    int hidden = 0;
+
+    for (int i = 0; i < kind->count; i++) hidden += slow[i] >= split.from && !table->out[i];
+    if (hidden == 0)
+        return;
+    row->slow = ARENA_NEW(fleet->arena, int, kind->count);
+    row->apart = off_of(split.apart, is_time);
+    for (int i = 0; i < kind->count; i++)
+        if (slow[i] >= split.from)
+            row->slow[row->slow_count++] = kind->nodes[i];
+}
+
+/* A figure is too noisy if a machine at half of the speed might not be named, or one is not that is
+ * so slow that it should be. */
+static void judge_noise(struct fleet_figure *row, const struct fleet_kind *kind,
+                        const struct table *table, int f, bool is_time)
+{
+    const struct fleet_noise *noise = &table->noise[f];
+    double worst = -INFINITY;
+
+    for (int i = 0; i < kind->count; i++) {
+        double slow = table->slow[(int64_t)f * kind->count + i];
+        if (table->out[i] || !(slow > worst))
+            continue;
+        worst = slow;
+        row->vague_node = kind->nodes[i];
+    }
+    row->vague_off = off_of(worst, is_time);
+    row->vague = row->slow_count == 0 && isfinite(worst) &&
+                 (!(1 - exp(-noise->smallest) <= FLEET_HALF_PERCENT / 100.0) ||
+                  1 - exp(-worst) >= FLEET_TELLS_PERCENT / 100.0);
 }
 
 static void find_outliers(struct arena *scratch, struct fleet *fleet, struct fleet_kind *kind,
@@ -200,47 +246,100 @@ static void find_outliers(struct arena *scratch, struct fleet *fleet, struct fle
         bool is_time = figure_is_time(intern_text(fleet->names, row->unit));
         row->noise = noise->deviation;
         if (isfinite(noise->smallest))
-            row->smallest = is_time ? exp(noise->smallest) - 1 : 1 - exp(-noise->smallest);
+            row->smallest = off_of(noise->smallest, is_time);
         /* One figure in which a difference of that size would show is enough to tell something. */
         kind->tells = kind->tells || 1 - exp(-noise->smallest) <= FLEET_TELLS_PERCENT / 100.0;
         add_outliers(fleet, kind, table, f);
+        add_groups(fleet, kind, table, f, is_time);
+        judge_noise(row, kind, table, f, is_time);
     }
 }
 
-/* Entries of one name and unit are neighbours after the sort, and each run of them is a figure. */
-static void compare_figures(struct fleet *fleet, struct fleet_kind *kind, int tests)
+/* --- What was not measured --- */
+
+COMPARATOR(by_node, struct fleet_lack, ASCENDING(node) ?: ASCENDING(kind))
+
+/* Moves the entries of one figure that count to the front, and returns their number. The others are
+ * lacks, as is the figure of a machine that has no number where another machine has one. */
+static int measured_of(struct fleet_kind *kind, struct entry *entries, int count)
 {
-    struct arena *scratch = arena_scratch(fleet->arena);
+    int kept = 0, first = kind->lack_count, missing = 0;
+
+    for (int i = 0, from = 0, to = 0; i < kind->count; i++, from = to) {
+        struct fleet_lack lack = { kind->nodes[i], entries[0].name, LACK_TWICE };
+        while (to < count && entries[to].node == kind->nodes[i]) to++;
+        if (to == from + 1 && figure_is_measured(entries[from].value)) {
+            entries[kept++] = entries[from];
+            continue;
+        }
+        if (to <= from + 1)
+            lack.kind = to == from || isnan(entries[from].value) ? LACK_NUMBER : LACK_ZERO;
+        missing += lack.kind == LACK_NUMBER;
+        kind->lacks[kind->lack_count++] = lack;
+    }
+    /* If no machine has it, it cannot be measured here, or was on none: doctor says why. */
+    if (missing == kind->count)
+        kind->lack_count = first;
+    return kept;
+}
+
+/* The machines that have lacks, each once. */
+static void list_lacking(struct arena *arena, struct fleet_kind *kind)
+{
+    qsort(kind->lacks, (size_t)kind->lack_count, sizeof *kind->lacks, by_node);
+    kind->lacking = ARENA_NEW(arena, int, kind->lack_count);
+    for (int i = 0; i < kind->lack_count; i++)
+        if (i == 0 || kind->lacks[i].node != kind->lacks[i - 1].node)
+            kind->lacking[kind->lacking_count++] = kind->lacks[i].node;
+}
+
+/* Entries of one name and unit are neighbours. */
+static struct entry *entries_of(struct arena *scratch, int *count, const struct fleet *fleet,
+                                const struct fleet_kind *kind)
+{
     struct entry *entries;
-    struct table table;
-    double *values;
-    int count = 0, names = 0;
     int64_t room = 0;
 
+    *count = 0;
     for (int i = 0; i < kind->count; i++) room += fleet->nodes[kind->nodes[i]].figure_count;
     entries = ARENA_NEW(scratch, struct entry, room);
-    values = ARENA_NEW(scratch, double, room);
     for (int i = 0; i < kind->count; i++) {
         const struct node *node = &fleet->nodes[kind->nodes[i]];
         for (int j = 0; j < node->figure_count; j++)
-            entries[count++] =
+            entries[(*count)++] =
                 (struct entry){ node->figures[j].name, node->figures[j].unit, kind->nodes[i],
                                 node->figures[j].value, node->figures[j].noise };
     }
-    qsort(entries, (size_t)count, sizeof *entries, by_name);
+    qsort(entries, (size_t)*count, sizeof *entries, by_name);
+    return entries;
+}
+
+static void compare_figures(struct fleet *fleet, struct fleet_kind *kind, int tests)
+{
+    struct arena *scratch = arena_scratch(fleet->arena);
+    struct table table;
+    int count, names = 0, measured;
+    struct entry *entries = entries_of(scratch, &count, fleet, kind);
+    double *values = ARENA_NEW(scratch, double, count);
+
     for (int i = 0; i < count; i++)
         names += i == 0 || entries[i].name != entries[i - 1].name ||
                  entries[i].unit != entries[i - 1].unit;
     kind->figures = ARENA_NEW(fleet->arena, struct fleet_figure, names + 1);
-    kind->outliers = ARENA_NEW(fleet->arena, struct fleet_outlier, room + kind->count);
+    kind->lacks = ARENA_NEW(fleet->arena, struct fleet_lack, (int64_t)names * kind->count);
+    kind->outliers = ARENA_NEW(fleet->arena, struct fleet_outlier, (int64_t)count + kind->count);
     table = table_make(scratch, fleet, kind, names, tests);
     for (int from = 0, to; from < count; from = to) {
         for (to = from; to < count && entries[to].name == entries[from].name &&
                         entries[to].unit == entries[from].unit;)
             to++;
-        kind->figures[kind->figure_count] = figure_of(fleet, entries + from, to - from, values);
+        measured = measured_of(kind, entries + from, to - from);
+        if (measured == 0)
+            continue;
+        kind->figures[kind->figure_count] = figure_of(fleet, entries + from, measured, values);
         table_add(&table, fleet, &kind->figures[kind->figure_count++], entries + from);
     }
+    list_lacking(fleet->arena, kind);
     add_median(scratch, &table, fleet, kind);
     /* Fewer machines cannot tell which of them is the odd one. */
     if (kind->count >= FLEET_NODES_LEAST)
@@ -366,8 +465,8 @@ static void compare_statuses(struct fleet *fleet, struct fleet_kind *kind)
         struct fleet_value *row = &kind->statuses[kind->status_count++];
         to = end_of(pairs, count, from, true);
         *row = value_of(fleet->arena, pairs + from, to - from);
-        row->odd = strcmp(intern_text(fleet->names, row->value), "fail") == 0 &&
-                   2 * row->count < kind->count;
+        row->fails = strcmp(intern_text(fleet->names, row->value), "fail") == 0;
+        row->odd = row->fails && 2 * row->count < kind->count;
     }
     arena_close(scratch);
 }
@@ -375,6 +474,15 @@ static void compare_statuses(struct fleet *fleet, struct fleet_kind *kind)
 /* --- The fleet --- */
 
 COMPARATOR(by_size, struct fleet_kind, DESCENDING(count))
+
+int fleet_machines(const struct fleet *fleet, const int *nodes, int count)
+{
+    int machines = 0;
+
+    for (int i = 0; i < count; i++)
+        machines += i == 0 || fleet->nodes[nodes[i]].machine != fleet->nodes[nodes[i - 1]].machine;
+    return machines;
+}
 
 static void find_kinds(struct fleet *fleet)
 {
@@ -385,11 +493,12 @@ static void find_kinds(struct fleet *fleet)
     for (int i = 0; i < fleet->count; i++) pairs[i] = (struct pair){ fleet->nodes[i].kind, 0, i };
     qsort(pairs, (size_t)fleet->count, sizeof *pairs, by_pair);
     for (int from = 0, to; from < fleet->count; from = to) {
+        struct fleet_kind *kind = &fleet->kinds[fleet->kind_count++];
         to = end_of(pairs, fleet->count, from, false);
-        fleet->kinds[fleet->kind_count++] =
-            (struct fleet_kind){ .name = pairs[from].name,
-                                 .count = to - from,
-                                 .nodes = nodes_of(fleet->arena, pairs + from, to - from) };
+        *kind = (struct fleet_kind){ .name = pairs[from].name,
+                                     .count = to - from,
+                                     .nodes = nodes_of(fleet->arena, pairs + from, to - from) };
+        kind->machines = fleet_machines(fleet, kind->nodes, kind->count);
     }
     qsort(fleet->kinds, (size_t)fleet->kind_count, sizeof *fleet->kinds, by_size);
     arena_close(scratch);
@@ -399,22 +508,35 @@ COMPARATOR_OF_POINTERS(by_label, struct node, strcmp(a->label, b->label))
 
 COMPARATOR_OF_POINTERS(by_host, struct node, strcmp(a->host, b->host))
 
-/* Machines of one name are told apart by their files. */
+COMPARATOR(by_machine, struct node, ASCENDING(machine) ?: ASCENDING(number))
+
+/* The GPUs of a machine are those of one host; machines of one name are told apart by their files.
+ */
 static void tell_apart(struct fleet *fleet)
 {
     struct arena *scratch = arena_scratch(fleet->arena);
     struct node **sorted = ARENA_NEW(scratch, struct node *, fleet->count);
 
-    for (int i = 0; i < fleet->count; i++) sorted[i] = &fleet->nodes[i];
-    /* Device 0 of a host that has others has its number too. */
+    for (int i = 0; i < fleet->count; i++) {
+        sorted[i] = &fleet->nodes[i];
+        sorted[i]->machine = sorted[i]->number = i;
+        sorted[i]->siblings = 1;
+    }
     qsort(sorted, (size_t)fleet->count, sizeof *sorted, by_host);
     for (int from = 0, to; from < fleet->count; from = to) {
+        int first = sorted[from]->number;
         bool several = false;
-        for (to = from; to < fleet->count && by_host(&sorted[from], &sorted[to]) == 0; to++)
+        for (to = from; to < fleet->count && by_host(&sorted[from], &sorted[to]) == 0; to++) {
             several = several || sorted[to]->device > 0;
-        for (int i = from; i < to && several; i++)
-            if (sorted[i]->device == 0 && sorted[i]->host[0] != '\0')
-                snprintf(sorted[i]->label, sizeof sorted[i]->label, "%s device 0", sorted[i]->host);
+            first = sorted[to]->number < first ? sorted[to]->number : first;
+        }
+        for (int i = from; i < to && several; i++) {
+            sorted[i]->machine = first;
+            sorted[i]->siblings = to - from;
+            /* Device 0 of a host that has others has its number too. */
+            if (sorted[i]->device == 0)
+                snprintf(sorted[i]->label, sizeof sorted[i]->label, "%s GPU 0", sorted[i]->host);
+        }
     }
     qsort(sorted, (size_t)fleet->count, sizeof *sorted, by_label);
     for (int from = 0, to; from < fleet->count; from = to) {
@@ -423,17 +545,28 @@ static void tell_apart(struct fleet *fleet)
             const char *slash = strrchr(sorted[i]->path, '/');
             snprintf(sorted[i]->label, sizeof sorted[i]->label, "%s",
                      slash != NULL ? slash + 1 : sorted[i]->path);
+            sorted[i]->machine = sorted[i]->number;
+            sorted[i]->siblings = 1;
         }
     }
+    qsort(fleet->nodes, (size_t)fleet->count, sizeof *fleet->nodes, by_machine);
     arena_close(scratch);
 }
 
 bool fleet_tells(const struct fleet *fleet)
 {
-    for (int k = 0; k < fleet->kind_count; k++)
-        if (fleet->kinds[k].tells)
-            return true;
-    return false;
+    bool tells = true;
+
+    for (int k = 0; k < fleet->kind_count; k++) {
+        const struct fleet_kind *kind = &fleet->kinds[k];
+        tells = tells && kind->tells && kind->lack_count == 0;
+        for (int i = 0; i < kind->outlier_count; i++) tells = tells && !kind->outliers[i].doubtful;
+        for (int i = 0; i < kind->figure_count; i++)
+            tells = tells && !kind->figures[i].vague && kind->figures[i].slow_count == 0;
+        for (int i = 0; i < kind->status_count; i++)
+            tells = tells && kind->statuses[i].fails == kind->statuses[i].odd;
+    }
+    return tells;
 }
 
 static void compare_all(struct arena *arena, void *context)
@@ -443,6 +576,8 @@ static void compare_all(struct arena *arena, void *context)
     int tests = 0;
 
     tell_apart(fleet);
+    for (int i = 0; i < fleet->count; i++)
+        fleet->machines += i == 0 || fleet->nodes[i].machine != fleet->nodes[i - 1].machine;
     find_kinds(fleet);
     fleet->out = ARENA_NEW(arena, int, fleet->count);
     for (int i = 0; i < fleet->count; i++) tests += fleet->nodes[i].figure_count + 1;

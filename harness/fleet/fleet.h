@@ -8,8 +8,14 @@
  * figures is one more figure, "all_figures". For each figure the fleet says how small a difference
  * would have shown.
  *
- * A figure that was taken while others used the machine is no verdict: the machine is to be
- * measured again. */
+ * Green means measured. A figure that others have and a machine lacks, that is zero or that is
+ * there twice, is named. So is one that falls into two groups, of which neither is the odd one, and
+ * one that is too noisy to tell: a machine at half of the speed would not be named, or a machine is
+ * 20% slower and not out. A row that fails on half of the machines or more puts none of them out. A
+ * figure that was taken while others used the machine is no verdict either: the machine is to be
+ * measured again.
+ *
+ * The GPUs of a machine have a file each; they are compared with all others, and named together. */
 #pragma once
 
 #include "harness/base/system/arena.h"
@@ -19,7 +25,8 @@ enum {
     FLEET_NODES_LEAST = 5, /* fewer do not tell which is odd */
     FLEET_OFF_PERCENT = 3,
     FLEET_TELLS_PERCENT =
-        20 /* a kind in which no smaller difference would show has too few machines to tell */
+        20, /* a kind in which no smaller difference would show has too few machines to tell */
+    FLEET_HALF_PERCENT = 50 /* a figure in which no smaller difference would is too noisy */
 };
 #define FLEET_FALSE_ALARMS 0.01 /* of healthy fleets */
 
@@ -32,6 +39,19 @@ struct fleet_figure {
     double smallest; /* so much slower (a part of the rate, or more of the time) a machine is named
                       * in four of five cases; NAN: not at all */
     int worst;       /* the machine with the slowest, of `nodes` */
+    bool vague;      /* too noisy to tell */
+    int vague_node; /* the slowest that is not out, and how much slower than the median, as `off` */
+    double vague_off;
+    int *slow;      /* [slow_count] machines of the slower of two groups */
+    int slow_count; /* 0: there are no two */
+    double apart;   /* how much slower that group is, as `off` */
+};
+
+/* A figure that a machine should have: others do. */
+struct fleet_lack {
+    int node;
+    uint32_t name;
+    enum { LACK_NUMBER, LACK_ZERO, LACK_TWICE } kind; /* it is zero; it is there twice */
 };
 
 struct fleet_outlier {
@@ -47,15 +67,20 @@ struct fleet_outlier {
  * or fails, on some. */
 struct fleet_value {
     uint32_t name, value;
-    int count;  /* machines that have it */
-    int *nodes; /* [count] */
-    bool odd;   /* of a status: the row fails there and not on most machines of the kind */
+    int count;       /* machines that have it */
+    int *nodes;      /* [count] */
+    bool fails, odd; /* of a status: the row fails there; and not on most machines of the kind */
 };
 
 struct fleet_kind {
     uint32_t name;
     int count;
-    int *nodes; /* [count], of the fleet's */
+    int *nodes;               /* [count], of the fleet's */
+    int machines;             /* that these are of */
+    struct fleet_lack *lacks; /* by machine */
+    int lack_count;
+    int *lacking; /* [lacking_count] machines that have lacks */
+    int lacking_count;
     struct fleet_figure *figures;
     int figure_count;
     bool tells;                     /* a difference of FLEET_TELLS_PERCENT or less would show */
@@ -70,7 +95,7 @@ struct fleet_kind {
 struct fleet {
     struct intern *names; /* texts of all nodes */
     struct node *nodes;
-    int count;
+    int count, machines;
     struct arena *arena;               /* of all that follows, but for numbers of texts */
     uint32_t all_figures, times, none; /* "all_figures", "x", "-" */
     struct fleet_kind *kinds;          /* the commonest first */
@@ -89,9 +114,12 @@ enum status fleet_make(struct fleet *fleet, node_reader *read, const char *const
                        fleet_skip *skip, void *context);
 void fleet_release(struct fleet *fleet);
 
-/* Whether "no machine is out" means something for one kind at least. */
+/* The machines that `nodes` are of, in the order of the fleet. */
+int fleet_machines(const struct fleet *fleet, const int *nodes, int count);
+
+/* Whether "no machine is out" means something: all was measured, in all kinds, and tells. */
 bool fleet_tells(const struct fleet *fleet);
 
-/* Compares the machines that are in `nodes`, one or more; fleet_make() does so once they are
- * read. */
+/* Compares the machines that are in `nodes`, one or more, and puts those of one machine side by
+ * side; fleet_make() does so once they are read. */
 enum status fleet_compare(struct fleet *fleet);

@@ -212,6 +212,18 @@ static void moderate(struct search *search, struct fleet_noise *noise)
                                       matrix->alike, &noise[f].freedom));
 }
 
+/* The noise that the files state of a figure: the median, of the machines that are not removed. */
+static double stated_of(struct search *search, int figure)
+{
+    const struct fleet_matrix *matrix = search->matrix;
+    int count = 0;
+
+    for (int i = 0; i < matrix->nodes; i++)
+        if (!search->removed[i])
+            search->scratch[count++] = matrix->stated[(int64_t)figure * matrix->nodes + i];
+    return stats_sort_median(search->scratch, count);
+}
+
 static void judge_others(struct search *search, struct fleet_noise *noise)
 {
     const struct fleet_matrix *matrix = search->matrix;
@@ -230,7 +242,7 @@ static void judge_others(struct search *search, struct fleet_noise *noise)
             without_one = bound_of(search, part, fmax(freedom * part, 1));
         }
         row->bound = bound;
-        scale = row->deviation * sqrt(1 + 1.0 / (row->count - 1));
+        scale = fmax(row->deviation * sqrt(1 + 1.0 / (row->count - 1)), stated_of(search, f));
         row->smallest = student_shows(without_one, scale, matrix->least, STUDENT_LUCK_20);
     }
 }
@@ -283,6 +295,40 @@ static void put_in_order(struct search *search)
     while (search->suspects < (matrix->nodes - 1) / 2 &&
            score[search->order[search->suspects]] > SUSPECT)
         search->suspects++;
+}
+
+/* The sum of squares around the mean. */
+static double squares_of(const double *values, int count)
+{
+    return (count - 1) * pow(stats_deviation(values, count), 2);
+}
+
+struct fleet_split fleet_noise_split(struct arena *arena, const struct fleet_matrix *matrix,
+                                     int figure)
+{
+    struct arena *scratch = arena_scratch(arena);
+    struct fleet_split split = { INFINITY, 0 };
+    double *values = ARENA_NEW(scratch, double, matrix->nodes), squares, gap = 0;
+    int count = 0, at = 0, least;
+
+    for (int i = 0; i < matrix->nodes; i++)
+        if (!matrix->doubtful[i] && !isnan(values_of(matrix, figure)[i]))
+            values[count++] = values_of(matrix, figure)[i];
+    stats_sort(values, count);
+    least = count / 4 > 2 ? count / 4 : 2;
+    for (int i = least; i <= count - least; i++)
+        if (values[i] - values[i - 1] > gap) {
+            gap = values[i] - values[i - 1];
+            at = i;
+        }
+    if (gap >= matrix->least) {
+        squares = squares_of(values, at) + squares_of(values + at, count - at);
+        if (gap > student_critical(matrix->chance, count - 2) * sqrt(squares / (count - 2)))
+            split = (struct fleet_split){ values[at], stats_mean(values + at, count - at) -
+                                                          stats_mean(values, at) };
+    }
+    arena_close(scratch);
+    return split;
 }
 
 /* Removes the doubtful, if enough others are left to judge by. */

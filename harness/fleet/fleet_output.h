@@ -18,5 +18,5 @@ void fleet_page(const struct page *page, const struct fleet *fleet,
 void fleet_json(struct json *json, cJSON *root, const struct fleet *fleet,
                 const struct fleet_skipped *skipped, int skipped_count);
 
-/* Why the machine `node` is out: "gemm_fp32 20% less, numerics_gemm fails". */
-void fleet_why(char *text, size_t size, const struct fleet *fleet, int node);
+/* Why `count` nodes of one machine are out: "gemm_fp32 20% less, numerics_gemm fails". */
+void fleet_why(char *text, size_t size, const struct fleet *fleet, const int *nodes, int count);

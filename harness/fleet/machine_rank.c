@@ -20,7 +20,8 @@ static const struct node_figure *find_figure(const struct fleet *fleet, const st
 {
     for (int i = 0; i < node->figure_count; i++)
         if (strcmp(intern_text(fleet->names, node->figures[i].name), figure->name) == 0 &&
-            strcmp(intern_text(fleet->names, node->figures[i].unit), figure->unit) == 0)
+            strcmp(intern_text(fleet->names, node->figures[i].unit), figure->unit) == 0 &&
+            figure_is_measured(node->figures[i].value))
             return &node->figures[i];
     return NULL;
 }

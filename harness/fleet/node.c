@@ -54,6 +54,11 @@ bool figure_is_speed(const char *unit)
            strcmp(unit, "Hz") == 0;
 }
 
+bool figure_is_measured(double value)
+{
+    return value > 0 && isfinite(value);
+}
+
 struct quantity_text figure_text(double value, const char *unit)
 {
     struct quantity_text text;
@@ -109,7 +114,7 @@ static enum status take_row(struct node *node, struct intern *names, const cJSON
     const char *name = check.name;
 
     members_read_leniently(row, NULL, check_members, &check);
-    if (figure_is_speed(check.unit) && check.number > 0 && isfinite(check.number))
+    if (figure_is_speed(check.unit))
         TRY(add_figure(node, names, name, check.unit, check.number, check.noise));
     else if (check.unit[0] == '\0')
         TRY(add_fact(&node->facts[NODE_SETTINGS], names, name, check.value));
@@ -118,6 +123,23 @@ static enum status take_row(struct node *node, struct intern *names, const cJSON
     for (size_t i = 0; i < ARRAY_SIZE(disturbances); i++)
         if (check_is_bad(&check) && strcmp(name, disturbances[i]) == 0)
             node->disturbed = true;
+
+    return STATUS_OK;
+}
+
+/* A way between two GPUs as figures of its own. One that failed has no numbers. */
+static enum status take_way(struct node *node, struct intern *names, const cJSON *way)
+{
+    static const struct {
+        const char *member, *unit;
+    } speeds[] = { { "bytes_per_second", "B/s" }, { "copy_ns", "ns" } };
+    char name[64];
+
+    snprintf(name, sizeof name, "gpu %.0f to %.0f", json_number_of(way, "from"),
+             json_number_of(way, "to"));
+    for (size_t i = 0; i < ARRAY_SIZE(speeds); i++)
+        TRY(add_figure(node, names, name, speeds[i].unit, json_number_of(way, speeds[i].member),
+                       NAN));
 
     return STATUS_OK;
 }
@@ -135,7 +157,7 @@ static enum status take_context(struct node *node, struct intern *names, const c
              : slash != NULL ? slash + 1
                              : node->path);
     snprintf(node->label, sizeof node->label, "%s%s%.8s", node->host,
-             node->device > 0 ? " device " : "", node->device > 0 ? device : "");
+             node->device > 0 ? " GPU " : "", node->device > 0 ? device : "");
     node_kind(kind, sizeof kind, json_text_of(context, "device_name"),
               json_text_of(context, "cpu_model"));
     TRY(name_of(&node->kind, names, kind));
@@ -166,14 +188,16 @@ static enum status read_doctor(struct node *node, struct intern *names, const ch
                                const cJSON *root)
 {
     const cJSON *rows = cJSON_GetObjectItemCaseSensitive(root, "checks"), *row;
+    const cJSON *ways = cJSON_GetObjectItemCaseSensitive(root, "between");
 
     if (!cJSON_IsArray(rows) || cJSON_GetArraySize(rows) == 0)
         FAIL(STATUS_BAD_INPUT, "%s has no checks: give files of chokepoint doctor --format=json",
              path);
-    TRY(node_open(node, path, cJSON_GetArraySize(rows)));
+    TRY(node_open(node, path, cJSON_GetArraySize(rows) + 2 * cJSON_GetArraySize(ways)));
     TRY(name_of(&node->fit, names, json_text_of(root, "fit")));
     TRY(take_context(node, names, cJSON_GetObjectItemCaseSensitive(root, "context")));
     cJSON_ArrayForEach(row, rows) TRY(take_row(node, names, row));
+    cJSON_ArrayForEach(row, ways) TRY(take_way(node, names, row));
 
     return STATUS_OK;
 }

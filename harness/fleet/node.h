@@ -1,9 +1,11 @@
 /* Results of `doctor --format=json` or `bench` on one machine, as far as machines can be compared.
  *
  * A figure is a row with a speed: its unit is a rate (B/s, FLOP/s, Hz), of which more is better, or
- * a time (ns), of which less is. A setting is a text that machines of a fleet should share: the
- * value of a row without a number, and facts of the context such as the kernel. Everything else
- * (free memory, load, temperatures) changes by the minute: of it only the status is compared.
+ * a time (ns), of which less is. Each way between two GPUs has two: of large copies and of small
+ * ones. A figure that was not measured is one too, so that it can be missed. A setting is a text
+ * that machines of a fleet should share: the value of a row without a number, and facts of the
+ * context such as the kernel. Everything else (free memory, load, temperatures) changes by the
+ * minute: of it only the status is compared.
  *
  * For `bench`, a figure is the median of a row's repetitions: its time, and its bytes and flops per
  * second where it has them. So a row has up to three figures of its name, one per unit. */
@@ -20,8 +22,8 @@ struct intern;
 
 struct node_figure {
     uint32_t name, unit; /* texts are numbers in the names of all nodes */
-    double value;
-    double noise; /* relative, as the file states it; 0: it does not */
+    double value;        /* NAN: the file has the row and no number */
+    double noise;        /* relative, as the file states it; 0: it does not */
 };
 
 /* Texts that a machine states. */
@@ -42,12 +44,14 @@ struct node_facts {
 
 struct node {
     char *path;
-    char label[128]; /* the host's name, with the number of the device if that is not 0 or the host
-                        has several */
+    char label[128]; /* the host's name, with the number of the GPU if that is not 0 or the host has
+                        several */
     char host[96];
-    int device;    /* its number; -1: not known */
-    uint32_t kind; /* the device and the processor: nodes of a kind are compared */
-    uint32_t fit;  /* "yes", "with care", "no" */
+    int machine, number; /* nodes of one machine are neighbours in a fleet, by the order of files */
+    int siblings;        /* nodes of this machine, this one among them */
+    int device;          /* its number; -1: not known */
+    uint32_t kind;       /* the device and the processor: nodes of a kind are compared */
+    uint32_t fit;        /* "yes", "with care", "no" */
     uint32_t date;
     bool disturbed; /* others used its cores or its host took some: its figures may be low for that
                        reason */
@@ -68,6 +72,7 @@ enum status node_read_text(struct node *node, struct intern *names, const char *
 void node_release(struct node *node);
 
 bool figure_is_speed(const char *unit); /* a row with that unit is a figure */
+bool figure_is_measured(double value);  /* nothing has a speed of zero, or takes no time */
 bool figure_is_time(const char *unit);  /* less is better; "x" too, a time beside others */
 
 struct quantity_text figure_text(double value, const char *unit); /* "102 GFLOP/s", "306 ns" */

@@ -257,6 +257,8 @@ static void work_open(struct writer *writer, const struct activity *work, const 
     if (work->graph != 0) {
         integer(writer, "graph id", work->graph);
         integer(writer, "graph node id", work->graph_node);
+        if (work->fitted)
+            integer(writer, "fitted", 1);
     }
 }
 
@@ -556,6 +558,15 @@ static void put_ours(struct writer *writer)
         if (isfinite(about->spread))
             fraction(writer, "tracing_spread", about->spread);
     }
+    if (about->loader_reads_share > 0) {
+        fraction(writer, "loader_reads_share", about->loader_reads_share);
+        fraction(writer, "loader_computes_share", 1 - about->loader_reads_share);
+    }
+#define COUNTER(member, name, metric)                                                              \
+    if (hardware_counters_known(&about->counters) && isfinite(about->counters.member))             \
+        fraction(writer, #member, about->counters.member);
+    HARDWARE_COUNTERS(COUNTER)
+#undef COUNTER
     if (isfinite(about->other_cores))
         fraction(writer, "other_programs_cores", about->other_cores);
     json_put(writer->json, "}");

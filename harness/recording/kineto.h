@@ -15,6 +15,7 @@
  * - kernel, gpu_memcpy, gpu_memset: pid is the device's number, tid the stream. A kernel that
  *   communicates has "Collective name", "In msg nelems", "Out msg nelems", "dtype", "Group size"
  *   and "Rank", as PyTorch's profiler writes them from 2.3 on.
+ *   A node of a graph whose launch was recorded as one piece is "fitted".
  * - cuda_runtime, cuda_driver: pid and tid of the host; "correlation" as on the work it caused.
  * - cuda_sync: a wait. Its tid is -1, since it lasts across work of its stream; "stream" -1: of
  *   all.
@@ -49,7 +50,13 @@ struct kineto_about {
     double step_time_us, traced_step_time_us;
     double spread; /* of the windows of a kind, over their median; NaN: there is only one window */
 
+    /* The part of the loader's time in which it reads files, the rest being spent on decoding; 0:
+     * it reads none. */
+    double loader_reads_share;
+
     int rank, ranks; /* of the process; 0 and 1 where it trains alone */
+
+    struct hardware_counters counters; /* of such steps without a tracer; unknown: not read */
 
     double other_cores; /* that other programs used meanwhile, on average; NaN: not known */
 };

@@ -36,6 +36,14 @@ static cJSON *begin_row(struct json *json, cJSON *benchmarks, const struct bench
     return row;
 }
 
+/* A time in the unit of the file. */
+static double value_of(const struct benchmark_rows *rows, int column, int repetition)
+{
+    double value = rows->value(rows->result, column, repetition);
+
+    return column < 0 && rows->unit > 0 ? value / rows->unit : value;
+}
+
 static void add_repetition(struct json *json, cJSON *benchmarks, const struct benchmark_rows *rows,
                            int repetition)
 {
@@ -44,8 +52,8 @@ static void add_repetition(struct json *json, cJSON *benchmarks, const struct be
     char label[128];
 
     JSON_ADD(json, row, KEY("iterations", rows->iterations(result, repetition)),
-             KEY("real_time", rows->value(result, BENCHMARK_REAL_TIME, repetition)),
-             KEY("cpu_time", rows->value(result, BENCHMARK_CPU_TIME, repetition)),
+             KEY("real_time", value_of(rows, BENCHMARK_REAL_TIME, repetition)),
+             KEY("cpu_time", value_of(rows, BENCHMARK_CPU_TIME, repetition)),
              KEY("time_unit", rows->time_unit));
     for (int i = 0; i < rows->counters; i++)
         json_known_number(json, row, rows->counter(i), rows->value(result, i, repetition));
@@ -58,7 +66,7 @@ static double aggregate_column(const struct benchmark_rows *rows,
                                const struct benchmark_aggregate *aggregate, int column,
                                double *values)
 {
-    for (int i = 0; i < rows->repetitions; i++) values[i] = rows->value(rows->result, column, i);
+    for (int i = 0; i < rows->repetitions; i++) values[i] = value_of(rows, column, i);
     return aggregate->of(values, rows->repetitions);
 }
 
@@ -84,7 +92,8 @@ void benchmark_rows_add(struct json *json, cJSON *benchmarks, const struct bench
         json->out_of_memory = true;
         return;
     }
-    for (int i = 0; i < rows->repetitions; i++) add_repetition(json, benchmarks, rows, i);
+    for (int i = 0; i < rows->repetitions && !(rows->aggregates_only && rows->repetitions > 1); i++)
+        add_repetition(json, benchmarks, rows, i);
     for (int i = 0; rows->repetitions > 1 && i < BENCHMARK_AGGREGATES; i++)
         add_aggregate(json, benchmarks, rows, &benchmark_aggregates[i], values);
     free(values);

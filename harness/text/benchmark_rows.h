@@ -23,6 +23,8 @@ struct benchmark_rows {
     const char *name, *time_unit;
     int family, instance; /* of the benchmark, and within its family; both from 0 */
     int repetitions, counters;
+    double unit;          /* of time_unit, in that of the values; 0: the same */
+    bool aggregates_only; /* leave out the repetitions, unless there is one */
 
     const void *result; /* given to each of these */
     const char *(*counter)(int counter);

@@ -153,9 +153,18 @@ cJSON *json_pair(struct json *json, double first, double second)
     return array;
 }
 
+cJSON *json_raw(struct json *json, const char *text)
+{
+    cJSON *item = text != NULL ? cJSON_CreateRaw(text) : NULL;
+
+    if (item == NULL)
+        json->out_of_memory = true;
+    return item;
+}
+
 cJSON *json_series(struct json *json, const double *values, int64_t count, int digits)
 {
-    cJSON *item = NULL;
+    cJSON *item;
     char *text = NULL;
     size_t size = 0;
     FILE *stream = open_memstream(&text, &size);
@@ -173,10 +182,7 @@ cJSON *json_series(struct json *json, const double *values, int64_t count, int d
         whole = !ferror(stream);
         whole = fclose(stream) == 0 && whole;
     }
-    if (whole)
-        item = cJSON_CreateRaw(text);
-    if (item == NULL)
-        json->out_of_memory = true;
+    item = json_raw(json, whole ? text : NULL);
     free(text);
     return item;
 }

@@ -85,6 +85,9 @@ cJSON *json_add(struct json *json, cJSON *object, const struct json_key *keys);
 cJSON *json_pair(struct json *json, double first, double second);
 cJSON *json_series(struct json *json, const double *values, int64_t count, int digits);
 
+/* The same for text of JSON, which is written as it is; NULL: there was no memory for it. */
+cJSON *json_raw(struct json *json, const char *text);
+
 /* --- The end --- */
 
 /* The document as text, ending in a line feed; *text is malloc'd. OUT_OF_MEMORY when any call above
@@ -100,6 +103,12 @@ enum status json_end(const struct json *json, cJSON *root);
 /* A document: *root is NULL if the text is none, and *end, unless NULL, where it ends or
  * stops to be one; with `alone` nothing may follow. OUT_OF_MEMORY: the text may well be one. */
 enum status json_parse(cJSON **root, const char *text, const char **end, bool alone);
+
+/* The member `name`; NULL: there is none, or no object. */
+static inline const cJSON *json_member(const cJSON *object, const char *name)
+{
+    return cJSON_GetObjectItemCaseSensitive(object, name);
+}
 
 /* The text of member `name`; "" where there is none. */
 const char *json_text_of(const cJSON *object, const char *name);

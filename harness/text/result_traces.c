@@ -67,37 +67,56 @@ bool result_trace_is_beside(char path[PATH_MAX], const char *folder, const char 
            is_regular_file(path);
 }
 
-void result_traces_name(char name[RESULT_TRACES_NAME], const cJSON *scenarios)
+static void add_folder(struct result_traces *traces, const char *path)
 {
-    static const char *const variants[] = { "before", "after" };
-    const cJSON *scenario;
+    char name[RESULT_TRACES_NAME];
+    size_t length = path != NULL ? strcspn(path, "/") : sizeof name;
 
-    name[0] = '\0';
-    cJSON_ArrayForEach(scenario, scenarios)
-    {
-        for (size_t v = 0; v < sizeof variants / sizeof *variants; v++) {
-            const char *path = result_trace_path(scenario, variants[v]);
-            char folder[RESULT_TRACES_NAME];
-            size_t length = path != NULL ? strcspn(path, "/") : sizeof folder;
-            if (length >= sizeof folder)
-                continue;
-            snprintf(folder, sizeof folder, "%.*s", (int)length, path);
-            if (result_traces_is_folder(folder))
-                memcpy(name, folder, sizeof folder);
-        }
-    }
+    if (length >= sizeof name || traces->count == RESULT_TRACES_MOST)
+        return;
+    snprintf(name, sizeof name, "%.*s", (int)length, path);
+    for (int i = 0; i < traces->count; i++)
+        if (strcmp(traces->names[i], name) == 0)
+            return;
+    if (result_traces_is_folder(name))
+        memcpy(traces->names[traces->count++], name, sizeof name);
 }
 
-void result_traces_in(char name[RESULT_TRACES_NAME], const char *path)
+struct result_traces result_traces_of(const cJSON *scenarios)
 {
+    struct result_traces traces = { .count = 0 };
+    const cJSON *scenario;
+
+    cJSON_ArrayForEach(scenario, scenarios)
+    {
+        add_folder(&traces, result_trace_path(scenario, "before"));
+        add_folder(&traces, result_trace_path(scenario, "after"));
+    }
+    return traces;
+}
+
+struct result_traces result_traces_in(const char *path)
+{
+    struct result_traces traces = { .count = 0 };
     int descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     cJSON *root = NULL;
 
-    name[0] = '\0';
     if (descriptor < 0)
-        return;
+        return traces;
     if (result_json_read(&root, descriptor, "result.json"))
-        result_traces_name(name, benchmark_scenarios(root));
+        traces = result_traces_of(benchmark_scenarios(root));
     cJSON_Delete(root);
     close(descriptor);
+    return traces;
+}
+
+bool result_traces_find(char path[PATH_MAX], const char *folder, const char *name)
+{
+    struct result_traces traces = result_traces_in(folder);
+
+    for (int i = 0; i < traces.count; i++)
+        if (snprintf(path, PATH_MAX, "%s/%s/%s", folder, traces.names[i], name) < PATH_MAX &&
+            access(path, R_OK) == 0)
+            return true;
+    return false;
 }

@@ -129,6 +129,21 @@ double stats_cv(const double *values, int count)
     return stats_deviation(values, count) / stats_mean(values, count);
 }
 
+double stats_slope(const double *x, const double *values, int count, double *explained)
+{
+    double mean = stats_mean(values, count), mean_x = 0, xx = 0, xy = 0, yy = 0;
+
+    for (int i = 0; i < count; i++) mean_x += (x != NULL ? x[i] : i) / count;
+    for (int i = 0; i < count; i++) {
+        double from = (x != NULL ? x[i] : i) - mean_x;
+        xx += from * from;
+        xy += from * (values[i] - mean);
+        yy += (values[i] - mean) * (values[i] - mean);
+    }
+    *explained = xx > 0 && yy > 0 ? xy * xy / (xx * yy) : 0;
+    return xx > 0 ? xy / xx : 0;
+}
+
 /* P(Binomial(n, 1/2) = k), by logarithms so that large n does not underflow. */
 static double binomial_half(int n, int k)
 {

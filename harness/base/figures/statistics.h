@@ -16,6 +16,10 @@ double stats_mean(const double *values, int count);
 double stats_deviation(const double *values, int count); /* n - 1; NaN for one sample */
 double stats_cv(const double *values, int count);        /* deviation over mean */
 
+/* The slope of the line of least squares through the values, over x, or over their numbers if that
+ * is NULL; *explained: the part of their variance that the line takes away. 0 for one x. */
+double stats_slope(const double *x, const double *values, int count, double *explained);
+
 /* The variance of a median of n samples is pi/2 times that of their mean, for many normal ones. */
 #define STATS_MEDIAN_VARIANCE 1.5707963267948966
 

@@ -35,6 +35,7 @@ static const struct row {
       "kernels are compiled at load time, although the program has them for this GPU" },
     { "CUDA_INJECTION64_PATH", VALUES_ALL,
       "a tool is loaded into every CUDA program, and tracing may be its alone; unset it" },
+    { "CHOKEPOINT_CUPTI", VALUES_NONE, "how CUPTI records what traces show" },
     { "NVTX_INJECTION64_PATH", VALUES_NONE, "a tool hears every NVTX range" },
     { "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", VALUES_ALL,
       "under MPS a process gets that part of the SMs" },

@@ -4,6 +4,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -64,6 +67,31 @@ bool only_we_write(const char *path)
     if (facts.st_gid != facts.st_uid)
         others |= S_IWGRP;
     return (facts.st_uid == geteuid() || facts.st_uid == 0) && (facts.st_mode & others) == 0;
+}
+
+/* Names in a folder with the sticky bit, as in /tmp, are their owners' own. */
+static bool only_we_rename_in(const char *folder)
+{
+    struct stat facts;
+
+    return only_we_write(folder) ||
+           (stat(folder, &facts) == 0 && facts.st_uid == 0 && (facts.st_mode & S_ISVTX) != 0);
+}
+
+bool only_we_replace(const char *path)
+{
+    char whole[PATH_MAX];
+
+    if (!only_we_write(path))
+        return false;
+    if (realpath(path, whole) == NULL)
+        return true;
+    for (char *slash = strrchr(whole, '/'); slash != NULL; slash = strrchr(whole, '/')) {
+        *slash = '\0';
+        if (!only_we_rename_in(*whole == '\0' ? "/" : whole))
+            return false;
+    }
+    return true;
 }
 
 bool write_all(int descriptor, const void *bytes, size_t count)

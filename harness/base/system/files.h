@@ -29,5 +29,8 @@ bool is_regular_file(const char *path);
  * True if it is not there. */
 bool only_we_write(const char *path);
 
+/* Whether, besides that, only they can put another in its place: by the folders above it. */
+bool only_we_replace(const char *path);
+
 /* Writes all bytes to a file or a pipe, in as many calls as it takes. False: errno says why. */
 bool write_all(int descriptor, const void *bytes, size_t count);

@@ -18,9 +18,34 @@
 #include <time.h>
 #include <unistd.h>
 
+/* Where /proc/cpuinfo has the number of a core of Arm's and not its name: those that stand beside
+ * GPUs (Linux, arch/arm64/include/asm/cputype.h). */
+static const char *arm_core(const char *root)
+{
+    static const struct {
+        const char *part, *name;
+    } cores[] = {
+        { "0xd0c", "Neoverse N1" }, { "0xd40", "Neoverse V1" }, { "0xd42", "Cortex-A78AE" },
+        { "0xd49", "Neoverse N2" }, { "0xd4f", "Neoverse V2" }, { "0xd83", "Neoverse V3AE" },
+        { "0xd84", "Neoverse V3" }, { "0xd85", "Cortex-X925" }, { "0xd87", "Cortex-A725" },
+    };
+    char implementer[16], part[16];
+
+    if (!system_file_key(root, "/proc/cpuinfo", "CPU implementer", implementer,
+                         sizeof implementer) ||
+        strcmp(implementer, "0x41") != 0)
+        return NULL;
+    system_file_key(root, "/proc/cpuinfo", "CPU part", part, sizeof part);
+    for (size_t i = 0; i < sizeof cores / sizeof *cores; i++)
+        if (strcmp(part, cores[i].part) == 0)
+            return cores[i].name;
+    return NULL;
+}
+
 /* The model is that of /proc/cpuinfo, or the architecture if that names none. */
 static void read_names(struct machine *machine, const char *root)
 {
+    const char *core = arm_core(root);
     struct utsname system;
     ssize_t length =
         readlink("/proc/self/exe", machine->executable, sizeof machine->executable - 1);
@@ -34,7 +59,9 @@ static void read_names(struct machine *machine, const char *root)
     if (!system_file_key(root, "/proc/cpuinfo", "model name", machine->cpu_model,
                          sizeof machine->cpu_model))
         snprintf(machine->cpu_model, sizeof machine->cpu_model, "%s",
-                 uname(&system) == 0 ? system.machine : "");
+                 core != NULL          ? core
+                 : uname(&system) == 0 ? system.machine
+                                       : "");
 }
 
 static int processors(void)

@@ -23,8 +23,7 @@ static int remove_one(const char *path, const struct stat *facts, int type, stru
     return remove(path);
 }
 
-/* Links are removed, not followed. */
-static void remove_all(const char *path)
+void folder_remove_all(const char *path)
 {
     nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
@@ -70,7 +69,7 @@ static void remove_left_folders(const char *parent, const char *name)
         folder = lock_folder(path);
         if (folder < 0)
             continue;
-        remove_all(path);
+        folder_remove_all(path);
         close(folder);
     }
     closedir(stream);
@@ -107,7 +106,7 @@ void scratch_folder_remove(struct scratch_folder *folder)
 {
     if (folder->path[0] == '\0')
         return;
-    remove_all(folder->path);
+    folder_remove_all(folder->path);
     if (folder->lock >= 0)
         close(folder->lock);
     folder->path[0] = '\0';

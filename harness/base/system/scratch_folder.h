@@ -19,5 +19,8 @@ enum status scratch_folder_make(struct scratch_folder *folder, const char *name)
 enum status scratch_folder_make_in(struct scratch_folder *folder, const char *parent,
                                    const char *name);
 
+/* Removes a folder with all that is in it. Links are removed, not followed. */
+void folder_remove_all(const char *path);
+
 /* Removes it with all that is in it. All zeros are allowed. */
 void scratch_folder_remove(struct scratch_folder *folder);

@@ -5,7 +5,6 @@
 #include "harness/base/words/text.h"
 
 #include <ctype.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -88,6 +87,34 @@ const char *nearest_name(const char *name, const char *const *names, int count)
         nearest = names[i];
     }
     return nearest;
+}
+
+/* The letters and digits of a name's first `length` characters, as names_have() compares them. */
+static void fold_name(char text[LONGEST + 1], const char *name, size_t length)
+{
+    int count = 0;
+
+    for (size_t i = 0; i < length && count < LONGEST; i++) {
+        int letter = tolower((unsigned char)name[i]);
+        if (isalnum(letter))
+            text[count++] = (char)(letter == 'z' ? 's' : letter);
+    }
+    count -= count > 1 && text[count - 1] == 's';
+    text[count] = '\0';
+}
+
+bool names_have(const char *names, const char *word)
+{
+    char wanted[LONGEST + 1], name[LONGEST + 1];
+
+    fold_name(wanted, word, strlen(word));
+    for (size_t length; *names != '\0'; names += length + (names[length] == ',')) {
+        length = strcspn(names, ",");
+        fold_name(name, names, length);
+        if (wanted[0] != '\0' && strcmp(name, wanted) == 0)
+            return true;
+    }
+    return false;
 }
 
 void nearest_advice(char text[NEAREST_ADVICE], const char *name, const char *const *names,

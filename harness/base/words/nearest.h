@@ -2,6 +2,8 @@
  * scenarios. */
 #pragma once
 
+#include <stdbool.h>
+
 /* Insertions, deletions, changes and swaps of neighbours that turn `a` into `b` (the restricted
  * Damerau-Levenshtein distance: no piece is edited twice). Capitals count as small letters and '-'
  * as
@@ -13,6 +15,10 @@ int nearest_distance(const char *a, const char *b);
  * one that contains `name`, if that has four letters or more ("filter": benchmark_filter). NULL:
  * neither. */
 const char *nearest_name(const char *name, const char *const *names, int count);
+
+/* Whether `word` is one of `names`, which commas part. Capitals, blanks, punctuation and a last s
+ * do not count, nor z beside s: "Cuda-Graph" is "CUDA graphs". */
+bool names_have(const char *names, const char *word);
 
 enum { NEAREST_ADVICE = 256 };
 

@@ -2,12 +2,12 @@
  *
  * All memory of the job is in one arena. The digests are read one by one into it; then judge_job()
  * lays them beside each other in one arena_run(), so that a lack of memory anywhere ends the work
- * at one place. With --out, Python takes the place of this process and runs it again for the JSON
- * (program_file.h). */
+ * at one place. */
+#include "harness/cli/fleet/job_document.h"
 #include "harness/cli/line/commands.h"
 #include "harness/cli/line/flags.h"
-#include "harness/cli/traces/program_file.h"
-#include "harness/cli/traces/trace_paths.h"
+#include "harness/cli/traces/html_page.h"
+#include "harness/desk/files/trace_paths.h"
 #include "harness/fleet/job/job_map.h"
 #include "harness/fleet/job/job_output.h"
 #include "harness/fleet/job/job_racks.h"
@@ -32,8 +32,10 @@ static void skip(void *context)
     (*skipped)++;
 }
 
-/* The work of judge_job() within its arena_run(): what it gets, and what it leaves. */
+/* What judge_job() gets, and what it leaves within its arena_run(). */
 struct judging {
+    struct trace_paths paths; /* the digests' names live as long as the job */
+    int skipped;
     struct job_ranks ranks;
     struct job_racks racks;
     bool by_rack;
@@ -54,85 +56,143 @@ static void judge_job(struct arena *arena, void *context)
     judging->causes = job_causes_of(arena, &judging->job);
 }
 
+/* Reads the digests that are named, and judges them. Close in every case. */
+static enum status judging_open(struct judging *judging, const char *racks,
+                                const char *const *arguments, int count)
+{
+    *judging = (struct judging){ .ranks.arena = arena_open(), .by_rack = racks != NULL };
+    if (racks != NULL)
+        TRY(job_racks_open(&judging->racks, racks));
+    TRY(trace_paths_make(&judging->paths, arguments, count, skip, &judging->skipped));
+    for (int i = 0; i < judging->paths.count; i++) {
+        enum status status = job_read(&judging->ranks, judging->paths.items[i]);
+        if (status == STATUS_OUT_OF_MEMORY) /* nor is there any for the next */
+            return status;
+        if (status != STATUS_OK)
+            skip(&judging->skipped);
+    }
+    if (judging->ranks.count == 0)
+        FAIL(STATUS_BAD_INPUT, "there is no digest that can be read");
+    TRY(arena_run(judging->ranks.arena, judge_job, judging));
+    if (judging->job.rank_count == 0)
+        FAIL(STATUS_BAD_INPUT, "no digest has a rank with steps; the first: %s: %s",
+             judging->strangers[0].file, judging->strangers[0].why);
+
+    return STATUS_OK;
+}
+
+static void judging_close(struct judging *judging)
+{
+    arena_close(judging->ranks.arena);
+    job_racks_close(&judging->racks);
+    trace_paths_release(&judging->paths);
+}
+
+static struct job_view view_of(const struct judging *judging)
+{
+    return (struct job_view){ &judging->job, &judging->causes, judging->strangers,
+                              judging->stranger_count };
+}
+
+/* --- Output --- */
+
 struct mapping {
-    struct json json;
-    cJSON *root;
-    const struct job_view *view;
+    struct json *json;
+    cJSON *to;
+    struct job_view view;
 };
 
 static void add_map(struct arena *arena, void *context)
 {
     struct mapping *mapping = context;
 
-    job_map_json(&mapping->json, mapping->root, mapping->view, arena);
+    job_map_json(mapping->json, mapping->to, &mapping->view, arena);
+}
+
+static enum status add_job(struct json *json, cJSON *to, const struct judging *judging,
+                           bool with_map)
+{
+    struct mapping mapping = { json, to, view_of(judging) };
+
+    job_json(json, to, &mapping.view);
+    return with_map ? arena_run(judging->ranks.arena, add_map, &mapping) : STATUS_OK;
+}
+
+static enum status make_document(cJSON **document, struct json *json, const struct judging *judging)
+{
+    char about[64];
+
+    snprintf(about, sizeof about, "%lld ranks", (long long)judging->job.rank_count);
+    *document = html_page_document(json, command_job.name, about);
+    return add_job(json, json_object(json, *document, "job"), judging, true);
+}
+
+enum status job_document(cJSON **document, struct json *json, int *troubles,
+                         const char *const *digests, int count)
+{
+    enum status status = STATUS_OK;
+    struct judging judging;
+
+    *document = NULL;
+    TRY_OUT(judging_open(&judging, NULL, digests, count));
+    TRY_OUT(make_document(document, json, &judging));
+    *troubles = judging.skipped + (int)judging.stranger_count;
+
+out:
+    judging_close(&judging);
+    return status;
 }
 
 static enum status print_job(const struct job_command *command, const struct judging *judging)
 {
     enum status status = STATUS_OK;
-    const struct job_view view = { &judging->job, &judging->causes, judging->strangers,
-                                   judging->stranger_count };
-    struct page page = flags_page(&command->flags);
-    struct mapping mapping = { { false }, NULL, &view };
+    const struct job_view view = view_of(judging);
+    const struct flags *flags = &command->flags;
+    struct page page = flags_page(flags);
+    struct json json = { false };
+    cJSON *document = NULL;
 
-    if (command->flags.format == FORMAT_JSON) {
-        mapping.root = json_object(&mapping.json, NULL, NULL);
-        job_json(&mapping.json, mapping.root, &view);
-        if (command->map)
-            TRY_OUT(arena_run(judging->ranks.arena, add_map, &mapping));
-        TRY_OUT(json_to_stdout(&mapping.json, mapping.root));
+    if (flags->out != NULL) {
+        TRY_OUT(make_document(&document, &json, judging));
+        TRY_OUT(html_page_write(flags->out, &json, document));
+    } else if (flags->format == FORMAT_JSON) {
+        document = json_object(&json, NULL, NULL);
+        TRY_OUT(add_job(&json, document, judging, command->map));
+        TRY_OUT(json_to_stdout(&json, document));
     } else {
         job_page(&page, &view);
     }
 
 out:
-    cJSON_Delete(mapping.root);
+    cJSON_Delete(document);
     return status;
 }
+
+/* --- The command --- */
 
 static enum status run_job(void *context, int *exit_code)
 {
     enum status status = STATUS_OK;
     const struct job_command *command = context;
     const struct flags *flags = &command->flags;
-    struct trace_paths paths = { .count = 0 };
-    struct judging judging = { .ranks.arena = arena_open() };
-    int skipped = 0;
+    struct judging judging;
+    int64_t left_out;
 
     (void)exit_code;
     if (flags->argument_count == 0)
-        FAIL_OUT(STATUS_BAD_USAGE, "give the digests of a job's ranks, or folders of them");
+        FAIL(STATUS_BAD_USAGE, "give the digests of a job's ranks, or folders of them");
     if (command->map && flags->format != FORMAT_JSON)
-        FAIL_OUT(STATUS_BAD_USAGE,
-                 "--map is a part of the JSON: give --format=json, or --out=FILE for a page");
-    if (flags->out != NULL)
-        TRY_OUT(web_page(command_job.name, flags, NULL));
-    if (command->racks != NULL)
-        TRY_OUT(job_racks_open(&judging.racks, command->racks));
-    judging.by_rack = command->racks != NULL;
-    TRY_OUT(trace_paths_make(&paths, flags->arguments, flags->argument_count, skip, &skipped));
-    for (int i = 0; i < paths.count; i++) {
-        status = job_read(&judging.ranks, paths.items[i]);
-        if (status == STATUS_OUT_OF_MEMORY) /* nor is there any for the next */
-            goto out;
-        if (status != STATUS_OK)
-            skip(&skipped);
-    }
-    if (judging.ranks.count == 0)
-        FAIL_OUT(STATUS_BAD_INPUT, "there is no digest that can be read");
-    TRY_OUT(arena_run(judging.ranks.arena, judge_job, &judging));
-    if (judging.job.rank_count == 0)
-        FAIL_OUT(STATUS_BAD_INPUT, "no digest has a rank with steps; the first: %s: %s",
-                 judging.strangers[0].file, judging.strangers[0].why);
+        FAIL(STATUS_BAD_USAGE,
+             "--map is a part of the JSON: give --format=json, or --out=FILE for a page");
+    TRY(html_page_check(flags));
+    TRY_OUT(judging_open(&judging, command->racks, flags->arguments, flags->argument_count));
     TRY_OUT(print_job(command, &judging));
-    if (skipped + judging.stranger_count > 0)
-        FAIL_OUT(STATUS_BAD_INPUT, "%lld digests or files were left out",
-                 (long long)(skipped + judging.stranger_count));
+    left_out = judging.skipped + judging.stranger_count;
+    if (left_out > 0)
+        FAIL_OUT(STATUS_BAD_INPUT, "%lld digests or files were left out", (long long)left_out);
 
 out:
-    arena_close(judging.ranks.arena);
-    job_racks_close(&judging.racks);
-    trace_paths_release(&paths);
+    judging_close(&judging);
     return status;
 }
 

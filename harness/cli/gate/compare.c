@@ -192,9 +192,9 @@ static enum status run_compare(void *context, int *exit_code)
         (const char *const *const[SIDES]){ compare->paths[SIDE_BASE], compare->paths[SIDE_NEW] },
         compare->counts);
     compare_doubts(compare->sides, remarks.doubts, sizeof remarks.doubts);
-    remarks.passes = comparison_passes(&comparison, &remarks.gate, remarks.why, sizeof remarks.why);
+    remarks.end = comparison_end(&comparison, &remarks.gate, remarks.why, sizeof remarks.why);
     TRY_OUT(print_comparison(compare, &comparison, &remarks));
-    *exit_code = remarks.passes ? 0 : 1;
+    *exit_code = remarks.end;
 
 out:
     comparison_release(&comparison);
@@ -281,11 +281,11 @@ const struct command command_compare = {
         "  chokepoint compare --explain old-1 new-1 --filter=item_sync\n"
         "\n" EXIT_CODES(
             "nothing is slower and no row of base is missing",
-            "something is slower (with --explain, a step, for a reason that stands out), is "
-            "missing in a file or a repetition of new or did other "
-            "work, a counter moved of which nobody says which way is better, or no row "
-            "could be compared; with --strict, something is undecided or was not "
-            "measured") "\n" UNDECIDED_EXITS,
+            "something is slower (with --explain, a step, for a reason that stands out), failed or "
+            "is missing in a file or a repetition of new, or a counter moved of which nobody says "
+            "which way is better",
+            "a change beyond the threshold is undecided, a row did other work, or none could be "
+            "compared; with --strict, something is undecided or was not measured"),
     .options = options,
     .context_size = sizeof(struct compare),
     .prepare = compare_prepare,

@@ -5,7 +5,7 @@
 
 #include "harness/base/words/text.h"
 #include "harness/cli/line/commands.h"
-#include "harness/cli/traces/trace_paths.h"
+#include "harness/desk/files/trace_paths.h"
 #include "harness/desk/page/trace_change_page.h"
 #include "harness/text/result_traces.h"
 
@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { EXPLAIN_SCHEMA = 1, NAME_MOST = 256 };
+enum { NAME_MOST = 256 };
 
 /* --- Pairs --- */
 
@@ -59,8 +59,9 @@ struct explaining {
 };
 
 /* A step counts as slower only if words say why: then something in it stands out. */
-static void say(struct explaining *explaining, const struct trace_change *change)
+static void say(void *context, const struct trace_change *change)
 {
+    struct explaining *explaining = context;
     char words[400];
 
     trace_change_words(words, sizeof words, change);
@@ -70,25 +71,6 @@ static void say(struct explaining *explaining, const struct trace_change *change
         trace_change_json(&explaining->json, explaining->array, change);
     else
         trace_change_page(&explaining->page, change);
-}
-
-/* Each process of a file beside that of the other. */
-static enum status explain(struct explaining *explaining, const char *base, const char *new)
-{
-    enum status status = STATUS_OK;
-    struct trace_change change;
-
-    TRY_OUT(trace_change_make(&change, (const char *const[SIDES]){ base, new }));
-    say(explaining, &change);
-    for (int i = 1; i < change.count; i++) {
-        TRY_OUT(trace_change_select(&change, i));
-        say(explaining, &change);
-    }
-    explaining->explained++;
-
-out:
-    trace_change_release(&change);
-    return status;
 }
 
 static enum status explain_all(struct explaining *explaining, const struct filter *filter,
@@ -102,7 +84,8 @@ static enum status explain_all(struct explaining *explaining, const struct filte
         trace_name(name, base);
         if (new == NULL || !filter_matches(filter, name))
             continue;
-        status = explain(explaining, base, new);
+        status = trace_change_each((const char *const[SIDES]){ base, new }, say, explaining);
+        explaining->explained += status == STATUS_OK;
         /* A pair that cannot be read is named, and the others are explained all the same. */
         if (status == STATUS_BAD_INPUT || status == STATUS_IO) {
             status_context("%s", command_compare.name);
@@ -129,11 +112,8 @@ enum status compare_explain(const struct flags *flags, const struct filter *filt
     struct explaining explaining = { .flags = flags, .page = flags_page(flags) };
     cJSON *root = NULL;
 
-    if (flags->format == FORMAT_JSON) {
-        root = json_object(&explaining.json, NULL, NULL);
-        json_integer(&explaining.json, root, "schema", EXPLAIN_SCHEMA);
-        explaining.array = json_array(&explaining.json, root, "explanations");
-    }
+    if (flags->format == FORMAT_JSON)
+        root = trace_changes_json(&explaining.json, &explaining.array);
     for (int side = 0; side < SIDES; side++)
         TRY_OUT(trace_paths_make(&paths[side], &sides[side], 1, NULL, NULL));
     TRY_OUT(explain_all(&explaining, filter, paths));
@@ -155,7 +135,7 @@ out:
 /* The trace of the row "item_sync/before" in the folder of a result; false: there is none. */
 static bool find_trace(char path[PATH_MAX], const char *result, const char *row)
 {
-    char folder[PATH_MAX], traces[RESULT_TRACES_NAME];
+    char folder[PATH_MAX], name[NAME_MAX + 1];
     const char *slash = strchr(row, '/'), *end = strrchr(result, '/');
     bool is_file = ends_in(result, ".json");
 
@@ -166,11 +146,8 @@ static bool find_trace(char path[PATH_MAX], const char *result, const char *row)
     snprintf(folder, sizeof folder, "%.*s",
              is_file ? (end != NULL ? (int)(end - result) : 1) : (int)strlen(result),
              is_file && end == NULL ? "." : result);
-    result_traces_in(traces, folder);
-    return traces[0] != '\0' &&
-           snprintf(path, PATH_MAX, "%s/%s/%.*s.%s.json.gz", folder, traces, (int)(slash - row),
-                    row, slash + 1) < PATH_MAX &&
-           access(path, R_OK) == 0;
+    snprintf(name, sizeof name, "%.*s.%s.json.gz", (int)(slash - row), row, slash + 1);
+    return result_traces_find(path, folder, name);
 }
 
 /* Silent if a trace is missing or cannot be read: the verdict on the row does not need it. */

@@ -1,25 +1,118 @@
-/* Finds the scenarios and pairs of kernels that a command line asks for. Names are those of the
- * lists of scenarios and of kernels; one that is in neither gets advice, the name that is nearest
- * to it.
+/* Finds the scenarios, pairs of kernels and findings that a command line asks for. Names are those
+ * of their lists, or else words that rows are also called; a name that is in none gets advice, the
+ * one that is nearest to it.
  *
  * A choice is a set of places in these lists, so naming one twice, alone and within a group, runs
  * it once, and the order is always that of the list. */
 #include "harness/cli/job/choose.h"
 
-#include "scenarios/gpu_kernels/kernel_lessons.h"
+#include "harness/base/words/text.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
-static enum status choose_scenario(const struct scenario **scenario, const char *name)
+enum { NAMES_MOST = 1024, WORDS_SIZE = 1 << 14 };
+
+static struct called also_called(const char *word)
+{
+    struct called called = { .scenario = NULL };
+    const struct rule *rule;
+
+    for (int i = 0; scenarios[i] != NULL && called.scenario == NULL; i++)
+        if (names_have(scenarios[i]->also, word))
+            called.scenario = scenarios[i];
+    for (int i = 0; kernel_lessons[i] != NULL && called.lesson == NULL; i++)
+        if (names_have(kernel_lessons[i]->also, word))
+            called.lesson = kernel_lessons[i];
+    for (int i = 0; (rule = rule_at(i)) != NULL && called.rule == NULL; i++)
+        if (names_have(rule->also, word))
+            called.rule = rule;
+    return called;
+}
+
+static bool is_nothing(const struct called *called)
+{
+    return called->scenario == NULL && called->lesson == NULL && called->rule == NULL;
+}
+
+struct called choose_called(const char *word)
+{
+    struct called called = { scenario_find(word), kernel_lesson_find(word), rule_find(word) };
+    char argument[64];
+
+    if (is_nothing(&called))
+        called = also_called(word);
+    snprintf(argument, sizeof argument, "%.*s", (int)strcspn(word, "="), word);
+    if (is_nothing(&called) && strcmp(argument, word) != 0)
+        called = also_called(argument);
+    return called;
+}
+
+/* Names and words, as one looks for the nearest. Words are cut out of `text`. */
+struct names {
+    const char *items[NAMES_MOST];
+    int count;
+    char text[WORDS_SIZE];
+};
+
+static void name_add(struct names *names, const char *name)
+{
+    if (names->count < NAMES_MOST)
+        names->items[names->count++] = name;
+}
+
+static void words_add(struct names *names, const char *also)
+{
+    text_join(names->text, sizeof names->text, ", ", "%s", also);
+}
+
+void choose_advice(char text[NEAREST_ADVICE], const char *name, bool with_findings)
+{
+    struct names names = { .count = 0 };
+    const struct rule *rule;
+    char *at = names.text;
+
+    for (int i = 0; scenarios[i] != NULL; i++) {
+        name_add(&names, scenarios[i]->name);
+        words_add(&names, scenarios[i]->also);
+    }
+    for (int i = 0; kernel_lessons[i] != NULL; i++) {
+        name_add(&names, kernel_lessons[i]->name);
+        words_add(&names, kernel_lessons[i]->also);
+    }
+    for (int group = GROUP_FIRST; group < GROUP_COUNT; group++)
+        name_add(&names, scenario_groups[group].name);
+    for (int i = 0; with_findings && (rule = rule_at(i)) != NULL; i++) {
+        name_add(&names, rule->id);
+        words_add(&names, rule->also);
+    }
+    nearest_advice(text, name, names.items, names.count);
+    for (char *word; text[0] == '\0' && (word = strsep(&at, ",")) != NULL;)
+        name_add(&names, word + strspn(word, " "));
+    if (text[0] == '\0')
+        nearest_advice(text, name, names.items, names.count);
+    if (text[0] == '\0')
+        snprintf(text, NEAREST_ADVICE, "; chokepoint %s",
+                 with_findings ? "explain lists them" : "list shows them");
+}
+
+/* The scenario or pair of kernels that a word names; a finding's word means the scenario that shows
+ * it. */
+static enum status choose_row(struct called *called, const char *name)
 {
     char advice[NEAREST_ADVICE];
 
-    *scenario = scenario_find(name);
-    scenario_advice(advice, name);
-    if (*scenario == NULL)
-        FAIL(STATUS_BAD_USAGE, "there is no scenario %.60s%s", name[0] != '\0' ? name : "\"\"",
-             advice);
+    *called = choose_called(name);
+    if (called->scenario == NULL && called->lesson == NULL && called->rule != NULL)
+        called->scenario = scenario_showing(called->rule->id);
+    if (called->scenario != NULL || called->lesson != NULL)
+        return STATUS_OK;
+    if (called->rule != NULL)
+        FAIL(STATUS_BAD_USAGE, "no scenario shows %s; %s explain %s says what diagnose finds",
+             called->rule->id, program_invocation_name, called->rule->id);
+    choose_advice(advice, name, false);
+    FAIL(STATUS_BAD_USAGE, "there is no scenario %.60s%s", name[0] != '\0' ? name : "\"\"", advice);
 
     return STATUS_OK;
 }
@@ -29,6 +122,8 @@ static enum status choose_scenario(const struct scenario **scenario, const char 
 enum status choose_only(const struct scenario **scenario, const struct flags *flags,
                         const char *command)
 {
+    struct called called;
+
     if (flags->argument_count == 0)
         FAIL(STATUS_BAD_USAGE, "a scenario is missing; %s list shows them",
              program_invocation_name);
@@ -38,10 +133,11 @@ enum status choose_only(const struct scenario **scenario, const struct flags *fl
     if (choice_is_several(flags->arguments[0]))
         FAIL(STATUS_BAD_USAGE, "%s takes one scenario; \"%s\" stands for several, which run takes",
              command, flags->arguments[0]);
-    if (kernel_lesson_find(flags->arguments[0]) != NULL)
+    TRY(choose_row(&called, flags->arguments[0]));
+    if (called.scenario == NULL)
         FAIL(STATUS_BAD_USAGE, "%s takes a scenario; %s is a pair of kernels, which run takes",
-             command, flags->arguments[0]);
-    TRY(choose_scenario(scenario, flags->arguments[0]));
+             command, called.lesson->name);
+    *scenario = called.scenario;
 
     return STATUS_OK;
 }
@@ -55,17 +151,18 @@ enum status choice_add(struct choice *choice, const char *name)
 {
     bool all = strcmp(name, "all") == 0, core = strcmp(name, "core") == 0;
     enum group group = group_find(name);
-    const struct scenario *scenario = NULL;
-    const struct kernel_lesson *lesson = kernel_lesson_find(name);
+    struct called called = { .scenario = NULL };
 
-    if (!choice_is_several(name) && lesson == NULL)
-        TRY(choose_scenario(&scenario, name));
+    if (!choice_is_several(name))
+        TRY(choose_row(&called, name));
+    if (called.scenario != NULL) /* of both, what trains */
+        called.lesson = NULL;
     for (int i = 0; i < CHOICE_MAX && scenarios[i] != NULL; i++)
-        if (all || (core && i < scenarios_core) || scenarios[i] == scenario ||
+        if (all || (core && i < scenarios_core) || scenarios[i] == called.scenario ||
             (group != GROUP_NONE && scenarios[i]->group == group))
             choice->chosen[i] = true;
     for (int i = 0; i < CHOICE_LESSONS_MAX && kernel_lessons[i] != NULL; i++)
-        if (all || group == GROUP_GPU_KERNELS || kernel_lessons[i] == lesson)
+        if (all || group == GROUP_GPU_KERNELS || kernel_lessons[i] == called.lesson)
             choice->lessons[i] = true;
 
     return STATUS_OK;

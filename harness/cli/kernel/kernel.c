@@ -1,12 +1,11 @@
 /* chokepoint kernel: one kernel alone, executed without a GPU: what is wrong in it, what it wastes,
  * at which line. A kernel of the lessons is called by its name. */
+#include "harness/cli/kernel/kernel_call.h"
 #include "harness/cli/kernel/kernel_checks.h"
 #include "harness/cli/kernel/kernel_source.h"
 #include "harness/cli/line/commands.h"
 #include "harness/cli/line/flags.h"
-#include "harness/cli/traces/program_file.h"
-#include "harness/lab/kernel/kernel_output.h"
-#include "scenarios/gpu_kernels/kernel_lessons.h"
+#include "harness/cli/traces/html_page.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,47 +13,18 @@
 
 struct kernel_command {
     struct flags flags;
-    const char *kernel, *grid, *block, *arguments, *beside;
-    int64_t shared_bytes;
-    const char *nvcc;
+    struct kernel_call call;
+    const char *beside, *nvcc;
     struct kernel_checks checks;
     bool all;
-    int architecture, arch, registers, elements; /* arch: its place in `architectures` */
+    int architecture;
     uint64_t most_instructions;
 
     struct kernel_source source;
     char *argument_text; /* of a file */
-    const struct kernel_lesson *lesson;
-    struct lesson_kernel of_lesson;
     char *source_text;
     char source_path[PATH_MAX];
-    struct kernel_argument values[KERNEL_ARGUMENTS_MOST];
-    struct kernel_run run;
-    struct kernel_outcome outcome;
 };
-
-/* "64", "64,4" or "64,4,2". strtoul() would take blanks and signs, so each number must begin with a
- * digit. */
-static enum status parse_dimensions(unsigned sizes[3], const char *option, const char *text)
-{
-    int count = 0;
-
-    sizes[0] = sizes[1] = sizes[2] = 1;
-    for (const char *at = text; count < 3; at++) {
-        char *end;
-        unsigned long size = strtoul(at, &end, 10);
-        if (end == at || *at < '0' || *at > '9' || size < 1 || size > 2147483647)
-            break;
-        sizes[count++] = (unsigned)size;
-        if (*end == '\0')
-            return STATUS_OK;
-        at = end;
-        if (*end != ',')
-            break;
-    }
-    FAIL(STATUS_BAD_USAGE, "--%s=%s: give one to three numbers, as in --%s=64,4", option, text,
-         option);
-}
 
 /* Lines of a file become a list: spaces are left out, and what follows a '#'. */
 static void join_lines(char *text)
@@ -75,99 +45,102 @@ static void join_lines(char *text)
     *to = '\0';
 }
 
-/* The launch is the lesson's. BAD_USAGE: the call asks for another one. */
-static enum status launch_of_lesson(struct kernel_command *command, int variant)
-{
-    if (command->kernel != NULL || command->grid != NULL || command->block != NULL ||
-        command->arguments != NULL || command->shared_bytes > 0)
-        FAIL(STATUS_BAD_USAGE, "%s is a kernel of a lesson, which has its grid and its arguments",
-             command->flags.arguments[0]);
-    TRY(lesson_kernel_make(&command->of_lesson, command->lesson, variant, command->arch));
-    command->run = command->of_lesson.run;
-    snprintf(command->source_path, sizeof command->source_path, "%s.cu", command->lesson->name);
-
-    return STATUS_OK;
-}
-
-/* A kernel of a lesson, or a file with the launch that the options give. */
+/* The launch that the options give; --args=@FILE is read first. */
 static enum status find_launch(struct kernel_command *command)
 {
-    struct kernel_run *run = &command->run;
-    const char *name = command->flags.arguments[0];
-    int variant;
-
-    if (kernel_lesson_find(name) != NULL)
-        FAIL(STATUS_BAD_USAGE, "%s is a lesson: give %s_before or %s_after", name, name, name);
-    if (lesson_kernel_find(&command->lesson, &variant, name))
-        return launch_of_lesson(command, variant);
-    command->lesson = NULL;
-    TRY(parse_dimensions(run->blocks, "grid", command->grid != NULL ? command->grid : "1"));
-    TRY(parse_dimensions(run->threads, "block", command->block != NULL ? command->block : "32"));
-    const char *text = command->arguments != NULL ? command->arguments : "";
+    struct kernel_call *call = &command->call;
     size_t bytes;
-    if (text[0] == '@') {
-        TRY(kernel_text_read(&command->argument_text, &bytes, text + 1));
-        join_lines(command->argument_text);
-        text = command->argument_text;
-    }
-    command->run.arguments = command->values;
-    TRY(kernel_arguments_parse(command->values, &command->run.argument_count, text));
-    run->name = name;
-    run->kernel = command->kernel;
-    run->shared_bytes = (size_t)command->shared_bytes;
 
-    return STATUS_OK;
+    call->file = command->flags.arguments[0];
+    if (call->arguments != NULL && call->arguments[0] == '@') {
+        TRY(kernel_text_read(&command->argument_text, &bytes, call->arguments + 1));
+        join_lines(command->argument_text);
+        call->arguments = command->argument_text;
+    }
+    return kernel_call_prepare(call);
 }
 
 /* The text of the first file among the lines that ran, if it is at hand. */
-static enum status find_source(struct kernel_command *command)
+static enum status find_source(struct kernel_command *command, struct kernel_output *output)
 {
-    const struct kernel_outcome *outcome = &command->outcome;
+    const struct kernel_outcome *outcome = &command->call.outcome;
     size_t bytes;
 
     for (int i = 0; i < outcome->line_count; i++)
-        if (kernel_source_find(command->source_path, command->flags.arguments[0],
-                               outcome->lines[i].file))
-            return kernel_text_read(&command->source_text, &bytes, command->source_path);
-    command->source_path[0] = '\0';
+        if (kernel_source_find(command->source_path, command->call.file, outcome->lines[i].file)) {
+            TRY(kernel_text_read(&command->source_text, &bytes, command->source_path));
+            output->source = command->source_text;
+            output->source_path = command->source_path;
+            break;
+        }
     return STATUS_OK;
 }
 
-/* --registers, or what ptxas says, or said of a lesson. */
+/* --registers, what ptxas said of a lesson, or what it says of a file now. */
 static struct kernel_needs needs_of(const struct kernel_command *command)
 {
-    const char *name = command->outcome.kernel_name;
+    struct kernel_needs needs = kernel_call_needs(&command->call);
 
-    if (command->registers > 0)
-        return (struct kernel_needs){ .registers = command->registers };
-    if (command->lesson != NULL)
-        return lesson_needs(name, command->arch);
-    return kernel_source_needs(&command->source, name, command->architecture);
+    if (needs.registers == 0 && command->call.lesson == NULL)
+        return kernel_source_needs(&command->source, command->call.outcome.kernel_name,
+                                   command->architecture);
+    return needs;
+}
+
+static void add_run(struct json *json, cJSON *kernels, const char *name, const char *text)
+{
+    JSON_ROW(json, kernels, KEY("name", name), KEY("kernel", json_raw(json, text)));
+}
+
+/* A page of the run, beside that of another whose JSON is at hand. */
+static enum status write_page(const struct kernel_command *command, const char *text)
+{
+    enum status status = STATUS_OK;
+    struct json json = { .out_of_memory = false };
+    cJSON *document = html_page_document(&json, command_kernel.name, command->call.file);
+    cJSON *kernels = json_array(&json, document, "kernels"), *other = NULL;
+    char *before = NULL;
+    size_t bytes;
+
+    if (command->beside != NULL) {
+        TRY_OUT(kernel_text_read(&before, &bytes, command->beside));
+        TRY_OUT(json_parse(&other, before, NULL, true));
+        if (!cJSON_IsObject(cJSON_GetObjectItemCaseSensitive(other, "counts")))
+            FAIL_OUT(STATUS_BAD_INPUT, "--beside=%s is not as kernel --format=json writes it",
+                     command->beside);
+        add_run(&json, kernels, "before", before);
+    }
+    add_run(&json, kernels, command->beside != NULL ? "after" : "", text);
+    TRY_OUT(html_page_write(command->flags.out, &json, document));
+
+out:
+    free(before);
+    cJSON_Delete(other);
+    cJSON_Delete(document);
+    return status;
 }
 
 static enum status show_kernel(struct kernel_command *command, int *exit_code)
 {
     struct kernel_finding findings[KERNEL_FINDINGS_MOST];
+    const struct kernel_call *call = &command->call;
     struct page page = flags_page(&command->flags);
-    struct kernel_output output = { .file = command->flags.arguments[0],
-                                    .findings = findings,
-                                    .elements = command->elements };
-    enum status status;
-    char *text;
+    struct kernel_output output = kernel_call_output(call, needs_of(command), findings);
+    enum status status = STATUS_OK;
+    char *text = NULL;
 
-    if (command->lesson == NULL)
-        TRY(find_source(command));
-    output.source = command->lesson != NULL ? lesson_source(command->lesson) : command->source_text;
-    output.source_path = output.source != NULL ? command->source_path : NULL;
-    output.facts =
-        kernel_facts_of(&command->run, &command->outcome, command->arch, needs_of(command));
-    output.finding_count = kernel_findings(&output.facts, findings);
+    if (call->lesson == NULL)
+        TRY(find_source(command, &output));
     TRY(kernel_json(&text, &output));
-    if (command->flags.format == FORMAT_JSON)
+    if (command->flags.out != NULL)
+        TRY_OUT(write_page(command, text));
+    else if (command->flags.format == FORMAT_JSON)
         fputs(text, stdout);
     else
         kernel_page(&page, &output);
-    status = kernel_check(&command->checks, &command->run, &command->outcome, text, exit_code);
+    status = kernel_check(&command->checks, &call->run, &call->outcome, text, exit_code);
+
+out:
     free(text);
     return status;
 }
@@ -175,21 +148,20 @@ static enum status show_kernel(struct kernel_command *command, int *exit_code)
 static enum status run_kernel(void *context, int *exit_code)
 {
     struct kernel_command *command = context;
-    struct kernel_run *run = &command->run;
+    struct kernel_call *call = &command->call;
+    struct kernel_run *run = &call->run;
 
     if (command->flags.argument_count != 1)
         FAIL(STATUS_BAD_USAGE, "give one file of PTX, or of CUDA C, or a kernel of a lesson");
-    command->arch = architecture_find(command->architecture);
-    if (command->arch < 0)
+    call->arch = architecture_find(command->architecture);
+    if (call->arch < 0)
         FAIL(STATUS_BAD_USAGE, "--arch=%d is not known; %s are", command->architecture,
              ARCHITECTURES);
     if (command->beside != NULL && command->flags.out == NULL)
         FAIL(STATUS_BAD_USAGE, "--beside=%s is for a page: give --out=FILE", command->beside);
     TRY(find_launch(command));
-    /* The page is made by a program of its own, which calls `kernel` again for the numbers. */
-    if (command->flags.out != NULL)
-        return web_page("kernel", &command->flags, command->beside);
-    if (command->lesson == NULL) {
+    TRY(html_page_check(&command->flags));
+    if (call->lesson == NULL) {
         TRY(kernel_source_read(&command->source, command->flags.arguments[0], command->nvcc,
                                command->architecture));
         run->ptx = command->source.ptx;
@@ -198,8 +170,8 @@ static enum status run_kernel(void *context, int *exit_code)
     run->most_instructions = command->most_instructions;
     run->all = command->all;
     run->output = command->flags.format == FORMAT_CONSOLE ? stdout : stderr;
-    TRY(kernel_run(run, &command->outcome));
-    *exit_code = command->outcome.finding.kind != SIMT_NONE;
+    TRY(kernel_run(run, &call->outcome));
+    *exit_code = call->outcome.finding.kind != SIMT_NONE;
     return show_kernel(command, exit_code);
 }
 
@@ -209,7 +181,7 @@ static void prepare(void *context)
 
     command->flags.out = NULL;
     command->architecture = 90;
-    command->elements = 8;
+    command->call.elements = 8;
     command->most_instructions = KERNEL_RUN_MOST_INSTRUCTIONS;
     command->checks.relative = 1e-5;
     command->checks.absolute = 1e-8;
@@ -219,8 +191,7 @@ static void release(void *context)
 {
     struct kernel_command *command = context;
 
-    kernel_outcome_release(&command->outcome);
-    kernel_arguments_release(command->values, command->run.argument_count);
+    kernel_call_release(&command->call);
     kernel_source_release(&command->source);
     free(command->argument_text);
     free(command->source_text);
@@ -233,19 +204,19 @@ static void release(void *context)
 
 static const struct option_row options[] = {
     ROW("kernel", "NAME", "as the source or the PTX has it; the only one if not given", 1,
-        value_text, kernel),
-    ROW("grid", "X[,Y[,Z]]", "blocks; 1 if not given", 1, value_text, grid),
-    ROW("block", "X[,Y[,Z]]", "threads of a block; 32 if not given", 1, value_text, block),
+        value_text, call.kernel),
+    ROW("grid", "X[,Y[,Z]]", "blocks; 1 if not given", 1, value_text, call.grid),
+    ROW("block", "X[,Y[,Z]]", "threads of a block; 32 if not given", 1, value_text, call.block),
     ROW("args", "LIST|@FILE", "arguments, in order: f32[1024]:random,i32:1024", 1, value_text,
-        arguments),
-    ROW("shared", "BYTES", "dynamic shared memory of a block", 1, value_bytes, shared_bytes),
+        call.arguments),
+    ROW("shared", "BYTES", "dynamic shared memory of a block", 1, value_bytes, call.shared_bytes),
     ROW("nvcc", "OPTIONS", "for CUDA C: --nvcc='-I include -DN=4 --use_fast_math'", 1, value_text,
         nvcc),
     ROW("all", NULL, "go on after what is wrong, and say all of it", 2, value_boolean, all),
     { "arch", "80|90|100", "for how many warps fit; 90 if not given", 2, value_count,
       .offset = offsetof(struct kernel_command, architecture), .least = 1, .most = 999 },
     { "registers", "N", "of a thread, instead of what ptxas or the PTX says", 2, value_count,
-      .offset = offsetof(struct kernel_command, registers), .least = 1, .most = 255 },
+      .offset = offsetof(struct kernel_command, call.registers), .least = 1, .most = 255 },
     ROW("most-instructions", "N", "of warps, before the run ends as one without end; 2e8", 2,
         value_unsigned, most_instructions),
     ROW("save", "[N:]OUT.npy,...", "write array N, or the only one that the kernel writes", 3,
@@ -259,7 +230,7 @@ static const struct option_row options[] = {
     ROW("baseline", "JSON", "exit with 1 if counts are above those of an earlier run", 3,
         value_text, checks.baseline),
     { "elements", "N", "of each array, that are printed; 8 if not given", 3, value_count,
-      .offset = offsetof(struct kernel_command, elements), .least = 0, .most = 1048576 },
+      .offset = offsetof(struct kernel_command, call.elements), .least = 0, .most = 1048576 },
     FLAG("out", "FILE", "a page of HTML, with pictures of the accesses; -o FILE does the same", 3,
          value_text, out),
     ROW("beside", "JSON", "another run, which the page shows as before", 3, value_text, beside),
@@ -283,12 +254,13 @@ const struct command command_kernel = {
         "barriers. It takes no GPU, and says no times.\v"
         "Arguments are a list: a type (f32, f64, f16, bf16, i8 to i64, u8 to u64), [elements] for "
         "an array, and how it is filled: zero, iota (0, 1, 2, ...), random (floats of [0, 1), "
-        "integers; random<256 bounds them, random@7 gives the seed), a number, or nothing: "
-        "unwritten. 4k is 4096, and 512*512 a product. x.npy is an array of a file, {i32:4,f32:1} "
+        "integers; random<256 bounds them, random@7 gives the seed), small (1 to 16), a number, or "
+        "nothing: unwritten. 4k is 4096, and 512*512 a product. x.npy is an array of a file, "
+        "{i32:4,f32:1} "
         "a "
         "struct, u8x4[64x48] a texture or surface. @FILE has an argument per line; # begins a "
         "comment. A kernel of a lesson (explain gpu_kernels) is called by its name, and has all "
-        "this.\n"
+        "this; options replace parts of it.\n"
         "\n"
         "Examples:\n"
         "  chokepoint kernel sum.ptx --grid=64 --block=256 "
@@ -300,10 +272,12 @@ const struct command command_kernel = {
         "  chokepoint kernel softmax.cu --grid=32 --block=128 --args=x.npy,f32[6400],i32:200 "
         "--check=y.npy\n"
         "  chokepoint kernel bank_conflicts_before\n"
+        "  chokepoint kernel contended_atomics_before --grid=4 --args=f32[1k]:small,f32[1]:zero\n"
         "\n" EXIT_CODES(
             "the kernel ran to its end, whatever it wastes",
             "something in it is wrong (a race, an access out of bounds, a barrier that "
-            "not all threads reach, no end), --check differs, or --baseline is exceeded"),
+            "not all threads reach, no end), --check differs, or --baseline is exceeded",
+            "it could not be run"),
     .options = options,
     .context_size = sizeof(struct kernel_command),
     .prepare = prepare,

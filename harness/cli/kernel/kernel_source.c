@@ -173,7 +173,7 @@ static enum status run_ptxas(struct kernel_needs *found, const struct kernel_sou
     snprintf(ptx, sizeof ptx, "%s/kernel.ptx", folder.path);
     file = fopen(ptx, "w");
     if (file == NULL || fwrite(source->ptx, 1, source->bytes, file) != source->bytes)
-        FAIL_OUT(STATUS_IO, "%s cannot be written", ptx);
+        FAIL_OUT(STATUS_IO, "%s cannot be written: %s", ptx, strerror(errno));
     fclose(file);
     file = NULL;
     TRY_OUT(side_program_start(&program, source->ptxas, arguments, &limits));
@@ -200,8 +200,11 @@ struct kernel_needs kernel_source_needs(const struct kernel_source *source, cons
 {
     struct kernel_needs found = { 0 };
 
-    if (source->ptxas[0] != '\0')
-        (void)run_ptxas(&found, source, kernel, architecture);
+    if (source->ptxas[0] != '\0' && run_ptxas(&found, source, kernel, architecture) != STATUS_OK)
+        fprintf(stderr,
+                "chokepoint: kernel: ptxas did not run, so registers are those that the PTX has in "
+                "use: %s\n",
+                status_last()->text);
     return found;
 }
 

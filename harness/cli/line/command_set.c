@@ -10,6 +10,7 @@
 #include "harness/base/words/nearest.h"
 #include "harness/base/words/utf8.h"
 #include "harness/cli/line/flags.h"
+#include "harness/cli/line/shell_pages.h"
 #include "harness/text/wrap.h"
 
 #include <errno.h>
@@ -55,7 +56,8 @@ static void print_help(const struct command_set *set, FILE *stream)
                "COMMAND --help says more about a command; --version names this program.");
     fputc('\n', stream);
     wrap_print(stream, 0, 0, width,
-               EXIT_CODES("all is well", "the command found something wrong, as its --help says"));
+               EXIT_CODES("all is well", "the command found something wrong, as its --help says",
+                          "it cannot tell"));
 }
 
 static const struct command *find_command(const struct command_set *set, const char *name)
@@ -141,6 +143,14 @@ enum status command_set_run(const struct command_set *set, int argc, char **argv
     }
     if (strcmp(argv[1], "--version") == 0) {
         printf("%s %s\n", set->name, CHOKEPOINT_VERSION);
+        goto out;
+    }
+    if (strcmp(argv[1], "--completion") == 0) {
+        TRY_OUT(shell_completion(set));
+        goto out;
+    }
+    if (strcmp(argv[1], "--man") == 0) {
+        TRY_OUT(shell_manual(set, CHOKEPOINT_VERSION));
         goto out;
     }
     command = find_command(set, argv[1]);

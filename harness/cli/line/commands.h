@@ -27,14 +27,9 @@ struct command {
 
 /* The last line of a command's help, and of the program's: the one place that says what exit codes
  * mean. */
-#define EXIT_CODES(none, found)                                                                    \
-    "Exit codes: 0 " none "; 1 " found "; 2 bad usage or bad input; 3 the device or a library is " \
-    "missing; 128 + n ended by signal n."
-
-/* For the help of both: the same word has another exit code in each. */
-#define UNDECIDED_EXITS                                                                            \
-    "undecided: run exits 1, for the bottleneck did not show; compare exits 0, for nothing is "    \
-    "known to be slower, and 1 with --strict."
+#define EXIT_CODES(passed, failed, untold)                                                         \
+    "Exit codes: 0 " passed "; 1 " failed "; 2 bad usage or bad input; 3 " untold ": too few or "  \
+    "too noisy, or a device, a library, memory or time is missing; 128 + n ended by signal n."
 
 /* Reads the command line argv, whose first word is the command's name, and runs the command. */
 enum status command_execute(const struct command *command, int argc, char **argv, int *exit_code);
@@ -44,5 +39,5 @@ void command_print_error(void);
 
 extern const struct command command_list, command_explain, command_run, command_train,
     command_bench, command_diagnose, command_digest, command_job, command_record, command_report,
-    command_compare, command_history, command_doctor, command_fleet, command_exec, command_kernel,
-    command_quiz;
+    command_try, command_compare, command_history, command_doctor, command_fleet, command_exec,
+    command_kernel, command_quiz;

@@ -45,7 +45,7 @@ struct bench_command {
     struct against against;
     struct filter filter;
     bool inverted; /* "-REGEX": what it does not match */
-    bool list, interleaved;
+    bool list, interleaved, dry_run;
     int ranks;
     struct rounds_of rounds_of;
     const char *ceilings; /* NULL, or the type of products */
@@ -56,7 +56,7 @@ struct bench_command {
     struct bench_output output;
     struct progress progress;
     struct bench_row *rows; /* chosen */
-    int name_width, count, failed;
+    int name_width, count, failed, measured;
     bool worth_keeping; /* what was measured so far, in place of an older file */
 };
 
@@ -85,6 +85,23 @@ static enum status take_min_time(void *member, const struct option_row *row, con
     }
     settings->iterations = 0;
     TRY(number_seconds(&settings->min_seconds, row->name, number, 600));
+
+    return STATUS_OK;
+}
+
+/* "key=value,key=value" */
+static enum status take_context(void *context, const struct option_row *row, const char *value)
+{
+    struct bench_output_options *options = context;
+
+    for (const char *at = value; *at != '\0'; at += strcspn(at, ","), at += *at == ',')
+        if (strcspn(at, "=") == 0 || strcspn(at, "=") >= strcspn(at, ","))
+            FAIL(STATUS_BAD_USAGE, "--%s=%.100s: give key=value, or several with commas", row->name,
+                 value);
+    if (options->context_count == (int)ARRAY_SIZE(options->contexts))
+        FAIL(STATUS_BAD_USAGE, "--%s is given more than %d times: join them with commas", row->name,
+             options->context_count);
+    options->contexts[options->context_count++] = value;
 
     return STATUS_OK;
 }
@@ -225,6 +242,10 @@ static enum status prepare_rows(struct bench_command *command)
     struct bench_settings *settings = &command->settings;
 
     options->color = command->flags.color;
+    if (command->dry_run) {
+        settings->iterations = settings->repetitions = 1;
+        settings->warm_up_seconds = 0;
+    }
     options->all_repetitions = settings->repetitions > 0;
     if (command->interleaved)
         settings->visit = settings->repetitions > 0 ? 1 : REPETITIONS_OF_VISIT;
@@ -234,7 +255,7 @@ static enum status prepare_rows(struct bench_command *command)
     }
     TRY(clocks_raise(command->device));
     for (int i = 0; i < command->count; i++)
-        if (command->rows[i].lack == NULL)
+        if (command->rows[i].lack == NULL && !command->dry_run)
             roofs_measure(&command->roofs, command->rows[i].bench, command->device);
     return bench_output_open(&command->output, options, command->name_width, command->device,
                              &command->roofs);
@@ -245,7 +266,6 @@ static enum status measure_rows(struct bench_command *command)
 {
     enum status outcome;
     struct status_error error;
-    bool has_measured = false;
 
     TRY(prepare_rows(command));
     command->progress = progress_start(1);
@@ -257,10 +277,10 @@ static enum status measure_rows(struct bench_command *command)
     error = *status_last();
     progress_clear(&command->progress);
     for (int i = 0; i < command->count; i++) {
-        has_measured = has_measured || command->rows[i].result.count > 0;
+        command->measured += command->rows[i].result.count > 0;
         command->failed += command->rows[i].status != STATUS_OK;
     }
-    if (!has_measured)
+    if (command->measured == 0)
         TRY(outcome);
     apply_roofs(command);
     if (outcome == STATUS_INTERRUPTED && keeps_older(command))
@@ -400,7 +420,9 @@ static enum status run_bench(void *context, int *exit_code)
     TRY(flags_open_device(&command->device, &command->flags));
     TRY(choose_rows(command));
     TRY(command->list ? list_rows(command) : measure_rows(command));
-    *exit_code = command->failed > 0 ? 1 : 0;
+    *exit_code = command->failed > 0                      ? GATE_FAILED
+                 : command->measured > 0 || command->list ? GATE_PASSED
+                                                          : GATE_UNTOLD;
 
     return STATUS_OK;
 }
@@ -436,6 +458,10 @@ static const struct option_row options[] = {
       AT(list), .optional = true },
     { "benchmark_min_time", "SECONDS|Nx",
       "of a repetition, 0.005 if not given; 100x: 100 iterations", 2, take_min_time, AT(settings) },
+    { "benchmark_min_warmup_time", "SECONDS", "run each row for so long before it is measured", 2,
+      value_seconds, AT(settings.warm_up_seconds), .most = 600 },
+    { "benchmark_dry_run", "BOOL", "one iteration of each row, to see that all of them run", 2,
+      value_boolean, AT(dry_run), .optional = true },
     { "benchmark_repetitions", "N",
       "if not given, 30 to 60 (6 to 30 row after row), until the noise is low enough", 2,
       value_count, AT(settings.repetitions), .least = 1, .most = BENCH_REPETITIONS_MAX },
@@ -451,6 +477,18 @@ static const struct option_row options[] = {
     { "benchmark_format", "console|json|markdown",
       "format of what is printed; markdown: of --rounds-of and --against", 3, value_choice,
       AT(output_options.format) },
+    { "benchmark_report_aggregates_only", "BOOL",
+      "only mean, median, stddev and cv of a row that has several repetitions, on the console and "
+      "in the file",
+      3, value_boolean, AT(output_options.aggregates_only), .optional = true },
+    { "benchmark_display_aggregates_only", "BOOL", "the same, but the file has them all", 3,
+      value_boolean, AT(output_options.display_aggregates_only), .optional = true },
+    { "benchmark_counters_tabular", "BOOL", "counters in columns, where there is room", 3,
+      value_boolean, AT(output_options.tabular), .optional = true },
+    { "benchmark_time_unit", BENCH_UNIT_NAMES, "of all times; files have ns if not given", 3,
+      value_choice, AT(output_options.time_unit), .least = 1 },
+    { "benchmark_context", "KEY=VALUE,...", "add this to the context", 3, take_context,
+      AT(output_options) },
     { "benchmark_out", "FILE", "write the results to FILE too", 3, value_text,
       AT(output_options.file) },
     /* Google Benchmark's users write it beside --benchmark_out. */
@@ -485,7 +523,8 @@ const struct command command_bench = {
             "  chokepoint bench --rounds-of old/my_bench new/my_bench --out=rounds\n"
             "  chokepoint bench --rounds-of old new --command='sh measure.sh {program} {out}' "
             "--out=rounds\n"
-            "\n" EXIT_CODES("every row was measured", "a row failed; with --rounds-of, as compare"),
+            "\n" EXIT_CODES("every row was measured", "a row failed; with --rounds-of, as compare",
+                            "nothing was measured"),
     .options = options,
     .context_size = sizeof(struct bench_command),
     .prepare = bench_prepare,

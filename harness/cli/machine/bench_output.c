@@ -54,6 +54,26 @@ static void add_number_text(struct json *json, cJSON *context, const char *name,
     json_text(json, context, name, text);
 }
 
+/* What the user says of the machine; of two with one key the first counts. On the console too. */
+static void add_users(struct bench_output *output, cJSON *context)
+{
+    bool shown = output->options.format == FORMAT_CONSOLE && ranks_rank() == 0;
+    char key[128], value[512];
+
+    for (int i = 0; i < output->options.context_count; i++)
+        for (const char *at = output->options.contexts[i]; *at != '\0';) {
+            int length = (int)strcspn(at, ","), name = (int)strcspn(at, "=");
+            snprintf(key, sizeof key, "%.*s", name, at);
+            snprintf(value, sizeof value, "%.*s", length - name - 1, at + name + 1);
+            if (!cJSON_HasObjectItem(context, key)) {
+                json_text(&output->json, context, key, value);
+                if (shown)
+                    fprintf(stderr, "%s: %s\n", key, value);
+            }
+            at += length + (at[length] == ',');
+        }
+}
+
 static void add_context(struct bench_output *output, struct device *device,
                         const struct roofs *roofs)
 {
@@ -74,6 +94,7 @@ static void add_context(struct bench_output *output, struct device *device,
     }
     if (ranks_count() > 1)
         add_number_text(json, context, "ranks", ranks_count());
+    add_users(output, context);
 }
 
 /* On standard error, as Google Benchmark does, so that standard output is the table alone. */
@@ -98,12 +119,17 @@ enum status bench_output_open(struct bench_output *output,
                               struct device *device, const struct roofs *roofs)
 {
     /* Aggregates add theirs to the name. */
-    int suffix = options->all_repetitions ? (int)strlen("_median") : 0;
+    bool aggregates = options->aggregates_only || options->display_aggregates_only;
+    int suffix = options->all_repetitions || aggregates ? (int)strlen("_median") : 0;
 
     output->options = *options;
     output->console = (struct bench_console){ .console = console_open(stdout, options->color),
                                               .name_width = name_width + suffix,
-                                              .all_repetitions = options->all_repetitions };
+                                              .all_repetitions = options->all_repetitions,
+                                              .aggregates_only = aggregates,
+                                              .tabular = options->tabular };
+    if (options->time_unit > 0)
+        output->console.unit = &bench_units[options->time_unit - 1];
     output->root = json_object(&output->json, NULL, NULL);
     add_context(output, device, roofs);
     output->benchmarks = json_array(&output->json, output->root, "benchmarks");
@@ -131,25 +157,34 @@ static void note(struct bench_output *output, cJSON *list, const char *name, con
 
 /* A bench that fails leaves no row, since a row of time 0 would spoil the file for other tools; nor
  * does one that an interrupt left without a repetition. */
-static void put_row(struct bench_output *output, const struct bench_row *row)
+static void put_row(struct bench_output *output, const struct bench_row *row, bool aggregates_only)
 {
+    int unit = output->options.time_unit;
+
     if (row->lack != NULL)
         note(output, output->skipped, row->result.name, "reason", row->lack);
     else if (row->status != STATUS_OK)
         note(output, output->failures, row->result.name, "error", row->failure);
     else if (row->result.count > 0)
-        bench_rows_add(&output->json, output->benchmarks, &row->result, row->family, row->instance);
+        bench_rows_add(&output->json, output->benchmarks, &row->result, row->family, row->instance,
+                       &bench_units[unit > 0 ? unit - 1 : 0], aggregates_only);
 }
 
-enum status bench_output_update(struct bench_output *output, const struct bench_row *rows,
-                                int count)
+static void put_rows(struct bench_output *output, const struct bench_row *rows, int count,
+                     bool aggregates_only)
 {
     cJSON *const lists[] = { output->benchmarks, output->failures, output->skipped };
 
     /* All rows anew, as each may have more repetitions than before. */
     for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
         while (cJSON_GetArraySize(lists[i]) > 0) cJSON_DeleteItemFromArray(lists[i], 0);
-    for (int i = 0; i < count; i++) put_row(output, &rows[i]);
+    for (int i = 0; i < count; i++) put_row(output, &rows[i], aggregates_only);
+}
+
+enum status bench_output_update(struct bench_output *output, const struct bench_row *rows,
+                                int count)
+{
+    put_rows(output, rows, count, output->options.aggregates_only);
     return save(output, atomic_file_write);
 }
 
@@ -177,7 +212,12 @@ enum status bench_output_rows(struct bench_output *output, const struct bench_ro
         machine_ranks_json(&output->json, output->ours, "row", standings);
     if (where != NULL && options->format != FORMAT_JSON)
         machine_ranks_page(&page, standings, where);
-    return bench_output_update(output, rows, count);
+    TRY(bench_output_update(output, rows, count));
+    /* From here on the document is what is displayed. */
+    if (options->display_aggregates_only)
+        put_rows(output, rows, count, true);
+
+    return STATUS_OK;
 }
 
 enum status bench_output_end(struct bench_output *output)

@@ -13,6 +13,13 @@ struct bench_output_options {
     enum color color;
     bool all_repetitions; /* on the console: a line each, and their aggregates */
     const char *file;     /* NULL: none */
+
+    /* Google Benchmark's flags. */
+    bool aggregates_only, display_aggregates_only; /* the second not in the file */
+    bool tabular;
+    int time_unit; /* of bench_units, from 1; 0: ns, and on the console each time has its own */
+    const char *contexts[16]; /* "key=value,..." */
+    int context_count;
 };
 
 struct bench_output {

@@ -405,25 +405,23 @@ static const struct option_row options[] = {
 const struct command command_doctor = {
     .name = "doctor",
     .text = "check that this machine is fit to measure, and fast enough",
-    .help =
-        "Checks whether this machine is fit to measure, and as fast as it should be. Each "
-        "row is ok, low, fail or n/a, with advice. A figure is shown beside what is "
-        "expected: for the CPU device, from what the host does without it; for a GPU, "
-        "from its clocks, widths and link. Copies between GPUs are measured where there are "
-        "several. "
-        "The last line answers the question: yes, with care, or "
-        "no. Takes less than 30 s, and with --soak so much longer.\v"
-        "Examples:\n"
-        "  chokepoint doctor\n"
-        "  chokepoint doctor --device=cuda:1 --out=/data/results\n"
-        "  chokepoint doctor --format=json\n"
-        "  chokepoint doctor --against=results/\n"
-        "  chokepoint doctor --prolog\n"
-        "  chokepoint doctor --soak=10m    load, bit for bit the same each time\n"
-        "\n" EXIT_CODES(
-            "no row fails",
-            "a row fails; with --strict, a row is low") " 4 with --prolog: nothing is wrong with "
-                                                        "the machine, but others use it now.",
+    .help = "Checks whether this machine is fit to measure, and as fast as it should be. Each "
+            "row is ok, low, fail or n/a, with advice. A figure is shown beside what is "
+            "expected: for the CPU device, from what the host does without it; for a GPU, "
+            "from its clocks, widths and link. Copies between GPUs are measured where there are "
+            "several. "
+            "The last line answers the question: yes, with care, or "
+            "no. Takes less than 30 s, and with --soak so much longer.\v"
+            "Examples:\n"
+            "  chokepoint doctor\n"
+            "  chokepoint doctor --device=cuda:1 --out=/data/results\n"
+            "  chokepoint doctor --format=json\n"
+            "  chokepoint doctor --against=results/\n"
+            "  chokepoint doctor --prolog\n"
+            "  chokepoint doctor --soak=10m    load, bit for bit the same each time\n"
+            "\n" EXIT_CODES("no row fails", "a row fails; with --strict, a row is low",
+                            "it cannot be told") " 4 with --prolog: nothing is wrong with "
+                                                 "the machine, but others use it now.",
     .options = options,
     .context_size = sizeof(struct doctor),
     .run = run_doctor,

@@ -11,15 +11,11 @@
 #include "harness/cli/line/flags.h"
 #include "harness/cli/teach/lesson_print.h"
 #include "harness/desk/diagnosis/checklist.h"
-#include "harness/desk/diagnosis/rules/rules.h"
 #include "harness/text/wrap.h"
-#include "scenarios/gpu_kernels/kernel_lessons.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-
-enum { FINDINGS_MOST = 64 };
 
 static const char FINDINGS[] = "findings"; /* stands for all of them */
 static const char CHECKLIST[] = "checklist";
@@ -53,12 +49,15 @@ static void print_shown_by(const struct page *page, const struct scenario *best,
 static void print_finding(const struct page *page, const struct rule *rule)
 {
     const struct scenario *best = scenario_showing(rule->id);
-    char severity[160];
+    char severity[240];
 
-    snprintf(severity, sizeof severity,
-             "none below %.0f%% of a step, minor below %.0f%%, major below %.0f%%, else critical",
-             100 * RULE_SHARE_LEAST, 100 * RULE_SHARE_MAJOR, 100 * RULE_SHARE_CRITICAL);
+    snprintf(
+        severity, sizeof severity,
+        "none below %.0f%% of a step, minor below %.0f%%, major below %.0f%%, else critical; but "
+        "minor if it is a guess, overlaps with another finding, or comes after another's fix",
+        100 * RULE_SHARE_LEAST, 100 * RULE_SHARE_MAJOR, 100 * RULE_SHARE_CRITICAL);
     lesson_title(page, rule->id, rule->title);
+    lesson_point(page, "Also called", rule->also);
     lesson_point(page, "Symptom", rule->symptom);
     lesson_point(page, "Meaning", rule->meaning);
     lesson_point(page, "Fix", rule->advice);
@@ -67,10 +66,11 @@ static void print_finding(const struct page *page, const struct rule *rule)
     if (!rule->costs_no_time)
         lesson_point(page, "Severity", severity);
     print_shown_by(page, best, rule->id);
-    if (best == NULL)
-        return;
-    lesson_invocation(page, "Explain its scenario", "explain", best->name);
-    lesson_invocation(page, "See it in small", "run", best->name);
+    if (best != NULL) {
+        lesson_invocation(page, "Explain its scenario", "explain", best->name);
+        lesson_invocation(page, "See it in small", "run", best->name);
+    }
+    lesson_own_program(page, rule->id);
 }
 
 /* --- The checklist --- */
@@ -247,25 +247,6 @@ static enum status print_several(const struct page *page, const char *name,
 
 /* --- The command --- */
 
-/* A misspelt name may be near to a finding's. */
-static enum status refuse_name(const char *name)
-{
-    const char *ids[FINDINGS_MOST], *near;
-    const struct rule *rule;
-    char advice[NEAREST_ADVICE];
-    int count = 0;
-
-    while (count < FINDINGS_MOST && (rule = rule_at(count)) != NULL) ids[count++] = rule->id;
-    near = nearest_name(name, ids, count);
-    scenario_advice(advice, name);
-    if (strstr(advice, "did you mean") == NULL && near != NULL)
-        snprintf(advice, sizeof advice, "; did you mean %s?", near);
-    else if (strstr(advice, "did you mean") == NULL)
-        snprintf(advice, sizeof advice, "; chokepoint explain lists them");
-    FAIL(STATUS_BAD_USAGE, "there is no scenario or finding %.60s%s",
-         name[0] != '\0' ? name : "\"\"", advice);
-}
-
 static enum status list_all(const struct page *page, void *context, int *exit_code)
 {
     if (page->markdown)
@@ -292,20 +273,26 @@ static enum status list_all(const struct page *page, void *context, int *exit_co
 static enum status print_one(const struct page *page, const char *name,
                              const struct benchmark_file *measured)
 {
-    const struct scenario *scenario = scenario_find(name);
-    const struct kernel_lesson *lesson = kernel_lesson_find(name);
-    const struct rule *rule = rule_find(name);
+    struct called called = choose_called(name);
+    char advice[NEAREST_ADVICE];
+    bool is_first = true;
 
-    if (scenario == NULL && lesson == NULL && rule == NULL)
-        TRY(refuse_name(name));
-    if (scenario != NULL)
-        lesson_scenario(page, scenario, measured);
-    if (lesson != NULL)
-        kernel_lesson_print(page, lesson, measured);
-    if (scenario != NULL && rule != NULL)
-        fputs("\n\n", page->console.stream);
-    if (rule != NULL)
-        print_finding(page, rule);
+    choose_advice(advice, name, true);
+    if (called.scenario == NULL && called.lesson == NULL && called.rule == NULL)
+        FAIL(STATUS_BAD_USAGE, "there is no scenario or finding %.60s%s",
+             name[0] != '\0' ? name : "\"\"", advice);
+    if (called.scenario != NULL) {
+        print_between(page, &is_first);
+        lesson_scenario(page, called.scenario, measured);
+    }
+    if (called.lesson != NULL) {
+        print_between(page, &is_first);
+        kernel_lesson_print(page, called.lesson, measured);
+    }
+    if (called.rule != NULL) {
+        print_between(page, &is_first);
+        print_finding(page, called.rule);
+    }
 
     return STATUS_OK;
 }
@@ -323,7 +310,9 @@ static enum status run_explain(void *context, int *exit_code)
         return STATUS_OK;
     }
     if (flags->argument_count > 1)
-        FAIL(STATUS_BAD_USAGE, "explain takes one name; unexpected \"%.60s\"", flags->arguments[1]);
+        FAIL(STATUS_BAD_USAGE,
+             "explain takes one name; unexpected \"%.60s\"; quote a name of several words",
+             flags->arguments[1]);
     if (explain->result != NULL)
         TRY(benchmark_file_read(&explain->measured, explain->result, BENCHMARK_TIME));
     else /* A result that cannot be read there is not missed: explain needs none. */

@@ -127,6 +127,7 @@ void kernel_lesson_print(const struct page *page, const struct kernel_lesson *le
     int steps[LESSON_VARIANTS];
 
     lesson_title(page, lesson->name, lesson->title);
+    lesson_point(page, "Also called", lesson->also);
     lesson_point(page, "Symptom", lesson->symptom);
     lesson_point(page, "Cause", lesson->cause);
     lesson_point(page, "Fix", lesson->fix);

@@ -4,6 +4,7 @@
 #include "harness/cli/teach/lesson_print.h"
 
 #include "harness/base/words/text.h"
+#include "harness/desk/compare/trial/trial.h"
 #include "harness/lab/experiment/effect_words.h"
 #include "harness/lab/result/result_summary.h"
 #include "harness/text/json.h"
@@ -40,8 +41,8 @@ void lesson_point(const struct page *page, const char *word, const char *text)
         page_note(page, word, text);
         return;
     }
-    fprintf(console->stream, "  %s%-10s%s", console->bold, word, console->plain);
-    wrap_print(console->stream, 12, 12, console->width, text);
+    fprintf(console->stream, "  %s%-12s%s", console->bold, word, console->plain);
+    wrap_print(console->stream, 14, 14, console->width, text);
 }
 
 void lesson_contents(const struct page *page, const char *name, const char *title)
@@ -209,11 +210,21 @@ static void print_measured_effect(const struct page *page, const cJSON *entry, d
     page_note(page, metric_name(metric), words);
 }
 
+/* A metric has several expectations if devices differ; its effect is one. */
+static bool is_repeated(const cJSON *expectation)
+{
+    const cJSON *before = expectation->prev;
+
+    return before->next != NULL &&
+           strcmp(json_text_of(before, "metric"), json_text_of(expectation, "metric")) == 0;
+}
+
 /* The verdict of an earlier run, then a line per expectation; nothing if that run has none. */
 static void print_measured(const struct page *page, const struct scenario *scenario,
                            const struct benchmark_file *measured)
 {
-    const cJSON *entry = workload_scenario(measured->root, scenario->name, strlen(scenario->name));
+    const cJSON *entry =
+        workload_scenario(measured->root, scenario->name, strlen(scenario->name), false);
     const cJSON *expectations = cJSON_GetObjectItemCaseSensitive(entry, "expectations"),
                 *expectation;
     const char *device = json_text_of(cJSON_GetObjectItemCaseSensitive(entry, "device"), "name");
@@ -228,13 +239,36 @@ static void print_measured(const struct page *page, const struct scenario *scena
                    date[0] != '\0' ? date : "at an unknown date", measured->path);
     fputs(page->markdown ? "\n" : "", page->console.stream);
     cJSON_ArrayForEach(expectation, expectations)
-        print_measured_effect(page, expectation, json_number_of(entry, "coverage"));
+    {
+        if (!is_repeated(expectation))
+            print_measured_effect(page, expectation, json_number_of(entry, "coverage"));
+    }
+}
+
+void lesson_own_program(const struct page *page, const char *finding)
+{
+    char words[128];
+
+    if (!trial_knows(finding))
+        return;
+    snprintf(words, sizeof words, "--only=%s -- python train.py", finding);
+    lesson_invocation(page, "In your own program", "try", words);
+}
+
+/* The first finding of the scenario for which there is a switch or a fix. */
+static const char *tried_finding(const struct scenario *scenario)
+{
+    for (int i = 0; i < SCENARIO_FINDINGS && scenario->accept[i].id != NULL; i++)
+        if (trial_knows(scenario->accept[i].id))
+            return scenario->accept[i].id;
+    return "";
 }
 
 void lesson_scenario(const struct page *page, const struct scenario *scenario,
                      const struct benchmark_file *measured)
 {
     lesson_title(page, scenario->name, scenario->title);
+    lesson_point(page, "Also called", scenario->also);
     lesson_point(page, "Symptom", scenario->symptom);
     lesson_point(page, "Cause", scenario->cause);
     lesson_point(page, "Fix", scenario->fix);
@@ -258,4 +292,5 @@ void lesson_scenario(const struct page *page, const struct scenario *scenario,
     print_train(page, scenario, scenario->before);
     print_train(page, scenario, scenario->after);
     page_code_end(page);
+    lesson_own_program(page, tried_finding(scenario));
 }

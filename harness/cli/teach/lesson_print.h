@@ -41,3 +41,6 @@ void lesson_lines_print(const struct page *page, const char *language, const cha
 void lesson_command(const struct page *page, const char *command, const char *name);
 void lesson_invocation(const struct page *page, const char *heading, const char *command,
                        const char *scenario);
+
+/* How `try` measures what this finding is about in one's own program, if it can. */
+void lesson_own_program(const struct page *page, const char *finding);

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { TEXT_COLUMN = 24 };
+enum { TEXT_COLUMN = 25 };
 
 /* Prints the needs that are not met here. `device` NULL: there is none to ask, and all needs are
  * named. */
@@ -77,11 +77,16 @@ static enum status run_list(void *context, int *exit_code)
 {
     enum status status = STATUS_OK;
     const struct flags *flags = context;
+    const char *name = flags->argument_count > 0 ? flags->arguments[0] : NULL;
+    enum group only = name != NULL ? group_find(name) : GROUP_NONE;
     struct console console = console_open(stdout, flags->color);
     struct device *device = NULL;
     char *text = NULL;
 
     (void)exit_code;
+    if (flags->argument_count > 1 || (name != NULL && only == GROUP_NONE))
+        FAIL_OUT(STATUS_BAD_USAGE, "list takes a group; there is none %.60s",
+                 flags->arguments[flags->argument_count - 1]);
     if (flags->format == FORMAT_JSON) {
         TRY_OUT(scenarios_json(&text));
         fputs(text, stdout);
@@ -90,8 +95,11 @@ static enum status run_list(void *context, int *exit_code)
     if (flags_open_device(&device, flags) != STATUS_OK)
         device = NULL;
     for (int group = GROUP_FIRST; group < GROUP_COUNT; group++)
-        print_group(&console, (enum group)group, device != NULL ? device_properties(device) : NULL);
-    print_lessons(&console);
+        if (only == GROUP_NONE || group == (int)only)
+            print_group(&console, (enum group)group,
+                        device != NULL ? device_properties(device) : NULL);
+    if (only == GROUP_NONE || only == GROUP_GPU_KERNELS)
+        print_lessons(&console);
     printf("* core: run measures these if none is named\n");
 
 out:
@@ -107,11 +115,13 @@ static const struct option_row options[] = { FLAG_DEVICE("where they would be me
 const struct command command_list = {
     .name = "list",
     .text = "the scenarios, by what is at fault",
+    .arguments = "[GROUP]",
     .help = "Lists the scenarios by what is at fault: each is one bottleneck, with the one setting "
             "that differs between before and after. run and explain take the name of a group too. "
             "gpu_kernels are no trainings but pairs of kernels, one thing wrong in the first.\v"
             "Examples:\n"
             "  chokepoint list\n"
+            "  chokepoint list memory          a group of them\n"
             "  chokepoint list --format=json   for programs, with what each expects\n"
             "  chokepoint explain item_sync    more about one scenario",
     .options = options,

@@ -9,8 +9,6 @@
 #include "harness/cli/line/commands.h"
 #include "harness/cli/teach/lesson_print.h"
 #include "harness/cli/teach/quiz_answer.h"
-#include "harness/desk/diagnosis/diagnosis.h"
-#include "harness/desk/page/diagnosis_page.h"
 #include "harness/text/json.h"
 
 #include <errno.h>
@@ -35,26 +33,6 @@ struct quiz {
 
 /* --- The page --- */
 
-/* Without what would be the answer: the findings of a trace, and all names. */
-static enum status print_set(const struct page *page, const struct quiz_set *set)
-{
-    enum status status = STATUS_OK;
-    const struct diagnosis_view view = { .only = 0, .unnamed = true };
-    struct diagnosis diagnosis = { .count = 0 };
-    const char *const paths[] = { set->trace };
-
-    if (set->lesson != NULL) {
-        kernel_counts_print(page, set->lesson, (int)set->variant, &set->counts);
-        return STATUS_OK;
-    }
-    TRY_OUT(diagnosis_make(&diagnosis, paths, 1, NULL, NULL));
-    TRY_OUT(diagnosis_page(page, &diagnosis, &view));
-
-out:
-    diagnosis_release(&diagnosis);
-    return status;
-}
-
 /* Choices are lettered in the order of the set, which the seed has shuffled. */
 static void print_question(const struct page *page, const struct quiz_set *set,
                            enum quiz_question question)
@@ -65,11 +43,7 @@ static void print_question(const struct page *page, const struct quiz_set *set,
              quiz_question_text(set, question));
     page_heading(page, heading);
     if (question == QUIZ_FACTOR) {
-        page_paragraph(
-            page, INK_PLAIN,
-            set->lesson != NULL
-                ? "A number: 2 if there would be half or twice as much, 1 if as much as now."
-                : "A number: 2 if a step would take half as long, 1 if as long as now.");
+        page_paragraph(page, INK_PLAIN, "%s", quiz_factor_form(set));
         return;
     }
     for (int i = 0; i < QUIZ_CHOICES; i++)
@@ -156,7 +130,7 @@ static enum status ask(const struct quiz *quiz, const struct quiz_set *set)
 
     if (quiz->answers != NULL)
         TRY(split_answers(answers, quiz->answers));
-    TRY(print_set(&page, set));
+    TRY(quiz_set_print(&page, set));
     for (int question = 0; question < QUIZ_QUESTIONS; question++) {
         print_question(&page, set, (enum quiz_question)question);
         if (quiz->answers == NULL)
@@ -210,7 +184,7 @@ static enum status write_set(const struct quiz *quiz, int number)
         FAIL_OUT(STATUS_OUT_OF_MEMORY, "no memory for the text of %s", name);
     page = page_markdown(stream);
     page_title(&page, title);
-    status = print_set(&page, set);
+    status = quiz_set_print(&page, set);
     for (int question = 0; question < QUIZ_QUESTIONS; question++)
         print_question(&page, set, (enum quiz_question)question);
     if (status == STATUS_OK)

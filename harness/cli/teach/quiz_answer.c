@@ -1,14 +1,43 @@
-/* Marks an answer: a letter is right or wrong, a factor also half right. The reason says what was
- * measured, whatever the answer was. */
+/* Shows a set of a quiz, and marks an answer: a letter is right or wrong, a factor also half right.
+ * The reason says what was measured, whatever the answer was. */
 #include "harness/cli/teach/quiz_answer.h"
 
 #include "harness/base/figures/quantity.h"
+#include "harness/cli/teach/lesson_print.h"
+#include "harness/desk/diagnosis/diagnosis.h"
+#include "harness/desk/page/diagnosis_page.h"
 
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum status quiz_set_print(const struct page *page, const struct quiz_set *set)
+{
+    enum status status = STATUS_OK;
+    const struct diagnosis_view view = { .only = 0, .unnamed = true };
+    struct diagnosis diagnosis = { .count = 0 };
+    const char *const paths[] = { set->trace };
+
+    if (set->lesson != NULL) {
+        kernel_counts_print(page, set->lesson, (int)set->variant, &set->counts);
+        return STATUS_OK;
+    }
+    TRY_OUT(diagnosis_make(&diagnosis, paths, 1, NULL, NULL));
+    TRY_OUT(diagnosis_page(page, &diagnosis, &view));
+
+out:
+    diagnosis_release(&diagnosis);
+    return status;
+}
+
+const char *quiz_factor_form(const struct quiz_set *set)
+{
+    return set->lesson != NULL
+               ? "A number: 2 if there would be half or twice as much, 1 if as much as now."
+               : "A number: 2 if a step would take half as long, 1 if as long as now.";
+}
 
 /* The number of a choice; -1: no such choice. */
 static int read_choice(const char *text)
@@ -120,7 +149,7 @@ static void explain(char *text, size_t size, const struct quiz_set *set,
     else if (!before)
         snprintf(text, size, "the answer is %s: the trace is of the step after the fix", right);
     else if (question == QUIZ_CAUSE)
-        snprintf(text, size, "the answer is %s, %s: %.320s", right, set->finding, set->evidence);
+        snprintf(text, size, "the answer is %s, %s: %s", right, set->finding, set->evidence);
     else
         snprintf(text, size, "the answer is %s: %s", right,
                  set->choices[question][set->right[question]]);
@@ -131,7 +160,7 @@ struct quiz_mark quiz_answer_mark(const struct quiz_set *set, enum quiz_question
                                   const char *text)
 {
     struct quiz_mark mark = { .points = 0 };
-    char why[512], said[96] = "";
+    char why[640], said[96] = "";
 
     explain(why, sizeof why, set, question);
     if (text[0] == '\0')

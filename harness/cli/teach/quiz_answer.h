@@ -1,7 +1,15 @@
-/* Answers to the questions of a quiz, and their marks. */
+/* A set of a quiz as it is shown, answers to its questions, and their marks. */
 #pragma once
 
 #include "harness/lab/quiz/quiz_set.h"
+#include "harness/text/page.h"
+
+/* The page of a trace, or the counts of a kernel, without what would be the answer: the findings
+ * and all names. */
+enum status quiz_set_print(const struct page *page, const struct quiz_set *set);
+
+/* What a factor means: "A number: 2 if ..." */
+const char *quiz_factor_form(const struct quiz_set *set);
 
 /* A factor is right inside the measured interval or within the first share of what was measured,
  * half right within the second. */
@@ -17,7 +25,7 @@ const char *quiz_answer_form(enum quiz_question question);
 
 struct quiz_mark {
     double points;    /* 0, 0.5 or 1 */
-    char reason[640]; /* a sentence */
+    char reason[768]; /* a sentence */
 };
 
 /* An answer that is not well formed is wrong, and the reason names it; "" is none. */

@@ -14,6 +14,7 @@
 #include "harness/base/system/atomic_file.h"
 #include "harness/base/system/files.h"
 #include "harness/base/words/text.h"
+#include "harness/desk/files/record_file.h"
 #include "harness/text/json.h"
 #include "harness/text/result_traces.h"
 
@@ -25,7 +26,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const char NOTES[] = "notes", STACKS[] = "stacks";
+static const char NOTES[] = "notes";
 
 enum { SCHEMA = 1 };
 
@@ -151,7 +152,7 @@ struct recording {
 
 static enum status open_recording(struct recording *recording)
 {
-    const char *const below[] = { STACKS, NOTES };
+    const char *const below[] = { RECORD_STACKS, NOTES };
     int *const descriptors[] = { &recording->stacks, &recording->notes };
 
     recording->folder = open_folder(AT_FDCWD, recording->path);
@@ -191,7 +192,7 @@ static enum status read_recording(struct recording *recording)
     struct dirent **entries;
     int count;
 
-    if (faccessat(recording->folder, RECORD_FOLDER_FILE, F_OK, AT_SYMLINK_NOFOLLOW) != 0) {
+    if (faccessat(recording->folder, RECORD_FILE, F_OK, AT_SYMLINK_NOFOLLOW) != 0) {
         count = list_folder(recording->folder, &entries, is_entry);
         for (int i = 0; i < count && status == STATUS_OK; i++)
             if (strcmp(entries[i]->d_name, LOCK) != 0)
@@ -205,7 +206,7 @@ static enum status read_recording(struct recording *recording)
     recording->documents = cJSON_CreateArray();
     if (recording->documents == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "out of memory for the older recording");
-    TRY(keep_document(recording->documents, recording->folder, RECORD_FOLDER_FILE));
+    TRY(keep_document(recording->documents, recording->folder, RECORD_FILE));
     recording->record = recording->documents->child;
     count = list_folder(recording->notes, &entries, is_note);
     for (int i = 0; i < count && status == STATUS_OK; i++)
@@ -214,29 +215,17 @@ static enum status read_recording(struct recording *recording)
     return status;
 }
 
-static bool process_names(const cJSON *process, const char *trace)
-{
-    const cJSON *part;
-
-    cJSON_ArrayForEach(part, cJSON_GetObjectItemCaseSensitive(process, "parts"))
-    {
-        if (strcmp(json_text_of(part, "file"), trace) == 0)
-            return true;
-    }
-    return strcmp(json_text_of(process, "writing"), trace) == 0;
-}
-
 static bool recording_names(const struct recording *recording, const char *trace)
 {
     const cJSON *document, *process;
 
     cJSON_ArrayForEach(document, recording->documents)
     {
-        if (process_names(document, trace)) /* a note is a process */
+        if (record_file_names(document, trace)) /* a note is a process */
             return true;
         cJSON_ArrayForEach(process, cJSON_GetObjectItemCaseSensitive(document, "processes"))
         {
-            if (process_names(process, trace))
+            if (record_file_names(process, trace))
                 return true;
         }
     }
@@ -249,7 +238,7 @@ static enum status go_through_traces(const struct recording *recording, int fold
                                      const char *below, bool remove)
 {
     enum status status = STATUS_OK;
-    char name[NAME_MAX + sizeof STACKS + 1];
+    char name[NAME_MAX + sizeof RECORD_STACKS + 1];
     struct dirent **entries;
     int count = list_folder(folder, &entries, is_trace);
 
@@ -287,7 +276,7 @@ static enum status write_record(const char *folder, const struct json *json, con
     char path[PATH_MAX], *text = NULL;
 
     TRY_OUT(json_print(json, root, &text));
-    if (snprintf(path, sizeof path, "%s/%s", folder, RECORD_FOLDER_FILE) >= PATH_MAX)
+    if (snprintf(path, sizeof path, "%s/%s", folder, RECORD_FILE) >= PATH_MAX)
         FAIL_OUT(STATUS_BAD_USAGE, "%.60s... is too long a path", folder);
     TRY_OUT(atomic_file_write(path, text, strlen(text)));
 
@@ -334,9 +323,9 @@ static enum status enter(struct recording *recording, bool others_record)
              recording->path);
     for (int remove = 0; remove < 2; remove++) { /* nothing goes before all was looked at */
         TRY(go_through_traces(recording, recording->folder, "", remove));
-        TRY(go_through_traces(recording, recording->stacks, "stacks/", remove));
+        TRY(go_through_traces(recording, recording->stacks, RECORD_STACKS "/", remove));
     }
-    unlinkat(recording->folder, STACKS, AT_REMOVEDIR);
+    unlinkat(recording->folder, RECORD_STACKS, AT_REMOVEDIR);
     remove_notes(recording->folder, recording->notes);
     return write_launch(recording->path, NULL, &ours);
 }
@@ -564,7 +553,7 @@ enum status record_folder_end(const char *folder, int lock, const struct recorde
     say(to, processes, command, any_note);
     if (!is_last)
         goto out;
-    if (result_json_read(&older, descriptor, RECORD_FOLDER_FILE))
+    if (result_json_read(&older, descriptor, RECORD_FILE))
         keep_processes(&json, root, processes, older);
     *traces = count_traces(processes);
     TRY_OUT(write_record(folder, &json, root));
@@ -578,38 +567,4 @@ out:
     cJSON_Delete(older);
     cJSON_Delete(root);
     return status;
-}
-
-bool record_folder_program(struct program_times *times, const char *trace)
-{
-    const char *slash = strrchr(trace, '/'), *name = slash != NULL ? slash + 1 : trace;
-    char path[PATH_MAX];
-    cJSON *record = NULL, *process;
-    bool found = false;
-    int folder;
-
-    if (snprintf(path, sizeof path, "%.*s.", slash != NULL ? (int)(slash - trace) + 1 : 0, trace) >=
-        (int)sizeof path)
-        return false;
-    folder = open_folder(AT_FDCWD, path);
-    if (folder < 0 || !result_json_read(&record, folder, RECORD_FOLDER_FILE))
-        record = NULL;
-    close_folder(folder);
-    cJSON_ArrayForEach(process, cJSON_GetObjectItemCaseSensitive(record, "processes"))
-    {
-        if (!found && process_names(process, name))
-            found = program_times_read(times, cJSON_GetObjectItemCaseSensitive(process, "program"));
-    }
-    cJSON_Delete(record);
-    return found;
-}
-
-bool record_folder_stacks(char path[PATH_MAX], const char *trace)
-{
-    const char *slash = strrchr(trace, '/');
-    int folder = slash != NULL ? (int)(slash - trace) + 1 : 0;
-
-    return snprintf(path, PATH_MAX, "%.*s%s/%s", folder, trace, STACKS, trace + folder) <
-               PATH_MAX &&
-           is_regular_file(path);
 }

@@ -4,13 +4,8 @@
 #pragma once
 
 #include "harness/base/status.h"
-#include "harness/desk/diagnosis/program_times.h"
 
-#include <limits.h>
-#include <stdbool.h>
 #include <stdio.h>
-
-#define RECORD_FOLDER_FILE "record.json"
 
 /* The program that was run, and how it ended. */
 struct recorded_program {
@@ -29,11 +24,3 @@ enum status record_folder_begin(const char *folder, int *lock);
  * 0 for all but the last. Closes the lock. IO, OUT_OF_MEMORY. */
 enum status record_folder_end(const char *folder, int lock, const struct recorded_program *command,
                               FILE *to, int *traces);
-
-/* The times of the whole program whose trace this is, from record.json beside it. False: there are
- * none. */
-bool record_folder_program(struct program_times *times, const char *trace);
-
-/* The path of the trace with stacks that is of the same process as this trace. False: there is
- * none. */
-bool record_folder_stacks(char path[PATH_MAX], const char *trace);

@@ -247,15 +247,18 @@ static enum status prepare_rounds(struct rounds *rounds, const char *command)
 
 /* --- One run --- */
 
-/* 1 says that a row, or a scenario, is not as it should be: the results say which. */
-static enum status judge_end(const struct process_report *report)
+/* 1 says that a row, or a scenario, is not as it should be, and 3 that it could not be told: the
+ * results say which. */
+static enum status judge_end(const char *path, const struct process_report *report)
 {
     char end[80];
 
     process_describe(report, end, sizeof end);
     if (report->end == PROCESS_INTERRUPTED)
         FAIL(STATUS_INTERRUPTED, "stopped by %s", interrupt_name());
-    if (report->end != PROCESS_EXITED || report->code > 1)
+    if (report->end == PROCESS_EXITED && report->code == GATE_UNTOLD && access(path, F_OK) == 0)
+        return STATUS_OK;
+    if (report->end != PROCESS_EXITED || report->code > GATE_FAILED)
         FAIL(report->end == PROCESS_EXITED && report->code == status_exit_code(STATUS_NO_DEVICE)
                  ? STATUS_NO_DEVICE
                  : STATUS_BAD_INPUT,
@@ -335,7 +338,7 @@ static enum status measure_once(struct rounds *rounds, enum compare_side side)
         rounds->nameless[side] = true;
         TRY_OUT(run_side(rounds, side, &report));
     }
-    TRY_OUT(judge_end(&report));
+    TRY_OUT(judge_end(rounds->unfinished, &report));
     TRY_OUT(check_results(rounds->unfinished, &report));
     if (rename(rounds->unfinished, result.texts[0]) != 0)
         ATOMIC_FILE_FAIL(result.texts[0], errno);

@@ -28,7 +28,7 @@
 
 struct run {
     struct flags flags;
-    bool no_trace;
+    bool no_trace, aggregates_only;
     const char *like_path; /* NULL: not given */
     struct rounds_of rounds_of;
     struct like like;
@@ -233,42 +233,63 @@ out:
     return status;
 }
 
-/* A run fails when a bottleneck was neither shown nor known to be impossible here, when a trace
- * that was wanted could not be written, and when all were skipped: then nothing was tested. In A/A,
- * where nothing is to be shown, it also fails by a false alarm. Strictly, all must have shown what
- * they are about. */
-static bool is_well(const struct run *run)
+static enum gate_end end_of(const struct run *run, const struct scenario_result *result)
 {
     const bool lenient = !run->flags.strict;
-    const bool well[VERDICT_COUNT] = {
-        [VERDICT_REPRODUCED] = true,
-        [VERDICT_NO_DIFFERENCE] = true,
-        [VERDICT_SKIPPED] = lenient,
-        [VERDICT_UNDECIDED] = lenient && run->flags.aa,
+    const enum gate_end ends[VERDICT_COUNT] = {
+        [VERDICT_REPRODUCED] = GATE_PASSED,
+        [VERDICT_NO_DIFFERENCE] = GATE_PASSED,
+        [VERDICT_NOT_REPRODUCED] = GATE_FAILED,
+        [VERDICT_DIFFERENT] = GATE_FAILED,
+        [VERDICT_FAILED] = result->unmeasured ? GATE_UNTOLD : GATE_FAILED,
+        [VERDICT_SKIPPED] = lenient ? GATE_PASSED : GATE_FAILED,
+        [VERDICT_UNDECIDED] = lenient && run->flags.aa ? GATE_PASSED : GATE_UNTOLD,
     };
+    bool lacks_traces = result->tracing[VARIANT_BEFORE].reason[0] != '\0' ||
+                        result->tracing[VARIANT_AFTER].reason[0] != '\0';
 
-    for (int i = 0; i < run->count; i++)
-        if (!well[run->results[i].verdict] ||
-            run->results[i].tracing[VARIANT_BEFORE].reason[0] != '\0' ||
-            run->results[i].tracing[VARIANT_AFTER].reason[0] != '\0')
-            return false;
-    return run_lessons_are_well(&run->lessons) && (!are_all_skipped(run) || run->lessons.count > 0);
+    return ends[result->verdict] == GATE_PASSED && lacks_traces ? GATE_UNTOLD
+                                                                : ends[result->verdict];
+}
+
+/* A run fails when a bottleneck did not show that is possible here; in A/A, where nothing is to be
+ * shown, by a false alarm. It cannot be told when it is undecided or its process did not end well,
+ * when a trace that was wanted could not be written, and when all were skipped: then nothing was
+ * tested. Strictly, all must have shown what they are about. */
+static enum gate_end run_end(const struct run *run)
+{
+    bool failed = !run_lessons_are_well(&run->lessons),
+         untold = are_all_skipped(run) && run->lessons.count == 0;
+
+    for (int i = 0; i < run->count; i++) {
+        enum gate_end end = end_of(run, &run->results[i]);
+        failed = failed || end == GATE_FAILED;
+        untold = untold || end == GATE_UNTOLD;
+    }
+    return failed ? GATE_FAILED : untold ? GATE_UNTOLD : GATE_PASSED;
 }
 
 /* Goes to stderr, since it is not a result, and before anything is overwritten, so that the user
  * can still stop. */
 static void announce(const struct result_folder *folder)
 {
-    char text[PATH_MAX + 256];
+    char text[2 * PATH_MAX + 256];
 
     if (folder->unlocked[0] != '\0') {
         snprintf(text, sizeof text, "%s cannot be locked (%s): let no other run write to it.",
                  folder->path, folder->unlocked);
         wrap_print(stderr, 0, 0, wrap_width(stderr), text);
     }
-    if (folder->date[0] != '\0') {
+    if (folder->aside[0] != '\0') {
         snprintf(text, sizeof text,
-                 "%s has results of %s. They are replaced when the first scenario is measured.",
+                 "The results in %s are of another machine or build: they are in %s now.",
+                 folder->path, folder->aside);
+        wrap_print(stderr, 0, 0, wrap_width(stderr), text);
+    }
+    if (folder->date[0] != '\0' && folder->aside[0] == '\0') {
+        snprintf(text, sizeof text,
+                 "%s has results of %s. Those of scenarios that are measured now are replaced, the "
+                 "others stay.",
                  folder->path, folder->date);
         wrap_print(stderr, 0, 0, wrap_width(stderr), text);
     }
@@ -292,8 +313,10 @@ static enum status open_output(struct run *run)
 {
     enum status status = STATUS_OK;
 
-    TRY_OUT(result_file_open(&run->file, run->flags.out, wants_traces(run), &run->device,
+    TRY_OUT(result_file_open(&run->file, run->flags.out,
+                             wants_traces(run) ? run->choice.chosen : NULL, &run->device,
                              &run->health));
+    result_file_leave_out(run->file, run->aggregates_only);
     announce(result_file_folder(run->file));
 
 out:
@@ -334,8 +357,8 @@ static enum status measure_scenarios(struct run *run, int *exit_code)
     protocol = flags_protocol(&run->flags);
     TRY_OUT(
         run_data_check(&run->data, &run->choice, run->like.jpeg_pixels, &protocol, &run->device));
+    interrupt_catch(); /* before there is anything to tidy up */
     TRY_OUT(open_output(run));
-    interrupt_catch();
     /* The limits for each precision, once for all scenarios, on a device that does nothing else. A
      * run goes on without them. */
     for (int i = 0; i < CHOICE_MAX; i++)
@@ -353,8 +376,8 @@ static enum status measure_scenarios(struct run *run, int *exit_code)
     announce_kept(run);
 
 out:
-    if (status == STATUS_OK && !is_well(run))
-        *exit_code = 1;
+    if (status == STATUS_OK)
+        *exit_code = run_end(run);
     return status;
 }
 
@@ -401,6 +424,9 @@ static const struct option_row options[] = {
     { "no-trace", NULL, "leave out the traces, which take two short processes per scenario", 2,
       value_boolean, .offset = offsetof(struct run, no_trace) },
     FLAG_OUT("folder for result.json and traces", 3),
+    { "benchmark_report_aggregates_only", "BOOL",
+      "of each row only mean, median, stddev and cv: compare then knows less of the noise", 3,
+      value_boolean, .offset = offsetof(struct run, aggregates_only), .optional = true },
     FLAG_FORMAT("console|json|markdown"),
     FLAG_COLOR,
     FLAG_VERBOSE,
@@ -418,7 +444,8 @@ const struct command command_run = {
         "gpu_kernels are pairs of kernels, which are executed and counted, not timed, and need no "
         "GPU. "
         "Results are in result.json, in Google Benchmark's format, rewritten after each "
-        "scenario; older results in the folder stay until the first one is measured.\v"
+        "scenario. Older results in the folder stay, but for those of the scenarios that are "
+        "measured; those of another machine or build are kept in FOLDER.1.\v"
         "Examples:\n"
         "  chokepoint run --quick\n"
         "  chokepoint run item_sync --device=cuda\n"
@@ -430,11 +457,11 @@ const struct command command_run = {
         "  chokepoint run --like=old-1 --out=new-1\n"
         "  chokepoint run --rounds-of old/chokepoint new/chokepoint item_sync --out=rounds\n"
         "\n" EXIT_CODES(
-            "all were reproduced or skipped, and one was reproduced; counts moved as foretold",
-            "one was not, or all were skipped, or a trace could not be written; "
-            "with --aa, equal settings were "
-            "called different, a scenario failed, or all were skipped; with --strict, one was "
-            "skipped, or with --aa undecided; with --rounds-of, as compare") "\n" UNDECIDED_EXITS,
+            "all were reproduced or skipped, and one was reproduced; counts moved as predicted",
+            "one was not reproduced, or its variants do not compute the same; with --aa, equal "
+            "settings were called different; with --strict, one was skipped",
+            "one is undecided (with --aa only if --strict) or could not be measured or traced, or "
+            "all were skipped; with --rounds-of, as compare"),
     .options = options,
     .context_size = sizeof(struct run),
     .run = run_run,

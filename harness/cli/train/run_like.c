@@ -20,7 +20,7 @@ enum { WINDOW_MOST = 600 }; /* seconds, as exec takes them */
 
 static const cJSON *scenario_in(const struct like *like, const char *name)
 {
-    return workload_scenario(like->result.root, name, strlen(name));
+    return workload_scenario(like->result.root, name, strlen(name), false);
 }
 
 /* --- Scenarios --- */

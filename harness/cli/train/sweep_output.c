@@ -248,16 +248,16 @@ static void print_knee(const struct page *page, const struct knob_sweep *sweep,
                        knee->interval.high * 100, knee->rounds, knee->rounds == 1 ? "" : "s");
 }
 
-static void print_loss(const struct page *page, const struct knob_sweep *sweep)
+void sweep_print_loss(const struct page *page, const struct cpu_loss *loss)
 {
     char taken[96];
 
-    if (!cpu_loss_is_large(&sweep->loss))
+    if (!cpu_loss_is_large(loss))
         return;
-    cpu_loss_print(taken, sizeof taken, &sweep->loss);
+    cpu_loss_print(taken, sizeof taken, loss);
     page_paragraph(page, INK_DOUBTFUL,
-                   "But %s meanwhile, which may have decided: use a quieter machine; doctor says "
-                   "what disturbs this one.",
+                   "While this was measured, %s, which may have decided: use a quieter machine; "
+                   "doctor says what disturbs this one.",
                    taken);
 }
 
@@ -269,10 +269,10 @@ enum status sweep_print(const struct page *page, const struct knob_sweep *sweep)
     (sweep->knobs > 1 ? print_grid : print_values)(page, sweep, &knee);
     if (!sweep_has_measured(sweep))
         return STATUS_OK;
+    sweep_print_loss(page, &sweep->loss);
     print_rounds(page, sweep);
     if (knee.enough >= 0 && sweep->row_count > 1)
         print_knee(page, sweep, &knee);
-    print_loss(page, sweep);
 
     return STATUS_OK;
 }

@@ -8,5 +8,8 @@
  * the second; then what is enough. */
 enum status sweep_print(const struct page *page, const struct knob_sweep *sweep);
 
+/* Says so if others used the cores while something was measured. */
+void sweep_print_loss(const struct page *page, const struct cpu_loss *loss);
+
 /* The same as JSON on standard output, with rows for Google Benchmark's tools. */
 enum status sweep_print_json(const struct knob_sweep *sweep, struct device *device);

@@ -6,6 +6,7 @@
 #include "harness/base/rows.h"
 #include "harness/base/words/text.h"
 #include "harness/bench/interrupt.h"
+#include "harness/cli/train/sweep_output.h"
 #include "harness/cli/train/train_output.h"
 #include "harness/lab/experiment/effect_words.h"
 #include "harness/lab/experiment/parent/progress.h"
@@ -37,6 +38,7 @@ struct printer {
     struct progress progress;
     const struct ladder_children *children;
     double budget_seconds;
+    struct cpu_loss loss; /* while it climbed */
 };
 
 /* --- For people --- */
@@ -84,7 +86,7 @@ static void print_changes(const struct page *page, const struct rung *rung)
 static void print_rung(const struct page *page, int number, const struct rung *rung)
 {
     static const enum ink inks[] = { INK_GOOD, INK_DOUBTFUL, INK_BAD };
-    char fix[LADDER_KNOBS + 2 * LADDER_VALUE], predicted[96], measured[160] = "", time[160] = "";
+    char fix[LADDER_KNOBS + 2 * LADDER_VALUE], predicted[160], measured[160] = "", time[160] = "";
 
     if (rung->fix != NULL)
         snprintf(fix, sizeof fix, "%s %s -> %s", rung->knob, rung->before, rung->after);
@@ -101,11 +103,11 @@ static void print_rung(const struct page *page, int number, const struct rung *r
     else if (!isfinite(rung->predicted_gain))
         snprintf(predicted, sizeof predicted, "%s, no time predicted", severity);
     else
-        snprintf(predicted, sizeof predicted, "%s, predicted %s%.2fx", severity,
+        snprintf(predicted, sizeof predicted, "%s, predicted %s%.2fx%s", severity,
                  rung->gain_is_least  ? "at least "
                  : rung->gain_is_most ? "at most "
                                       : "",
-                 rung->predicted_gain);
+                 rung->predicted_gain, rung->why_minor);
     if (rung->end != RUNG_FAILED) {
         describe(measured, &rung->effect, rung->metric, direction_of(rung));
         if (rung->metric != METRIC_STEP_TIME)
@@ -134,13 +136,15 @@ static void print_start(const struct page *page, const struct ladder *ladder, co
     fflush(page->console.stream);
 }
 
-static void print_end(const struct page *page, const struct ladder *ladder, const char *command)
+static void print_end(const struct page *page, const struct ladder *ladder,
+                      const struct cpu_loss *loss, const char *command)
 {
     int kept = 0;
 
     for (int i = 0; i < ladder->count; i++) kept += ladder->rungs[i].end == RUNG_KEPT;
     if (ladder->count > 0)
         fputc('\n', page->console.stream);
+    sweep_print_loss(page, loss);
     if (ladder->end == LADDER_NOTHING_FOUND)
         page_paragraph(page, INK_PLAIN, "Nothing more is found that is worth a fix.");
     else if (ladder->end == LADDER_NO_FIX_LEFT)
@@ -287,7 +291,7 @@ static enum status print_result(const struct printer *printer, const struct flag
     if (printer->is_json)
         TRY(print_json(ladder, from, to, command, error));
     else
-        print_end(&printer->page, ladder, command);
+        print_end(&printer->page, ladder, &printer->loss, command);
 
     return STATUS_OK;
 }
@@ -323,6 +327,7 @@ enum status train_ladder(const struct flags *flags, const struct training_config
     struct ladder_probe probe;
     struct status_error error;
     struct flags opened = *flags;
+    struct cpu_times first, second;
     struct device_health health;
     char from[COMMAND], name[FLAGS_DEVICE_NAME];
     bool all_wrong = !ladder_is_set(config);
@@ -347,7 +352,10 @@ enum status train_ladder(const struct flags *flags, const struct training_config
     probe = ladder_children_probe(&children);
     probe.report = report_rung;
     probe.report_context = &printer;
+    cpu_times_read(&first, "");
     outcome = ladder_climb(ladder, &probe);
+    cpu_times_read(&second, "");
+    printer.loss = cpu_loss_between(&first, &second);
     error = *status_last();
     progress_clear(&printer.progress);
     TRY_OUT(print_result(&printer, flags, ladder, from, outcome != STATUS_OK ? &error : NULL));

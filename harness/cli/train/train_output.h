@@ -10,14 +10,12 @@
 /* A shorter training has no share of the peak: measuring the peak would take longer than it did. */
 #define TRAIN_UTILISATION_SECONDS 0.3
 
-enum { TRAIN_SETTINGS = 1024 };
-
 /* One training: what it was asked for, and what came of it. */
 struct train_report {
     const char *trace;                    /* a file; NULL: none is asked for */
     struct training_config given;         /* before knobs_resolve() */
     const struct training_config *config; /* after it */
-    char settings[TRAIN_SETTINGS];        /* the same in words */
+    char settings[KNOBS_TEXT];            /* the same in words */
     struct device_properties device;
     struct measurement measurement;
     struct utilisation utilisation;

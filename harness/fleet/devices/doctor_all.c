@@ -269,7 +269,7 @@ static bool is_out(char *why, size_t size, const struct all_devices *all, int lo
 
     for (int i = 0; i < fleet->out_count; i++)
         if (all->nodes[look][fleet->out[i]] == device) {
-            fleet_why(why, size, fleet, fleet->out[i]);
+            fleet_why(why, size, fleet, &fleet->out[i], 1);
             return true;
         }
     return false;
@@ -367,7 +367,7 @@ static void print_odd(const struct page *page, const struct all_devices *all)
         page_summary(page,
                      fleet_tells(&all->fleets[TOGETHER])
                          ? "No device is odd, of %d."
-                         : "Too few to tell which of %d devices is slower.",
+                         : "It cannot be told whether one of %d devices is odd.",
                      all->count);
 }
 

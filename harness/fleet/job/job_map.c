@@ -5,6 +5,9 @@
 
 #include <math.h>
 
+/* A picture shows no more; the differences from a median need a digit more than a bar's length. */
+enum { LAYER_DIGITS = 3, TIMELINE_DIGITS = 2 };
+
 /* Rows are ranks by node, columns are `joined` steps each. */
 struct map {
     struct arena *arena;
@@ -74,7 +77,7 @@ static void add_layer(struct json *json, cJSON *layers, const struct map *map, c
         values[i] = trunc(values[i]) + 0.0; /* no -0 */
     JSON_ROW(json, layers, KEY("name", name), KEY("columns", columns),
              KEY("steps_per_column", joined),
-             KEY("ns", json_series(json, values, job->rank_count * columns, 12)));
+             KEY("ns", json_series(json, values, job->rank_count * columns, LAYER_DIGITS)));
     arena_close(scratch);
 }
 
@@ -118,7 +121,7 @@ static void add_timeline(struct json *json, cJSON *to, const struct map *map)
     }
     JSON_ADD(json, json_object(json, to, "timeline"), KEY("steps", steps),
              KEY("counts", json_series(json, counts, job->rank_count * steps, 12)),
-             KEY("own_wait_transfer_ns", json_series(json, values, count, 12)));
+             KEY("own_wait_transfer_ns", json_series(json, values, count, TIMELINE_DIGITS)));
     arena_close(scratch);
 }
 
