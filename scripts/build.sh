@@ -84,16 +84,37 @@ build()
     cmake --build "$folder" --target "$target" --parallel "$(nproc)" "$@"
 }
 
-# At a terminal the first build shows how far it is. All others say only what went wrong.
+# A line for each tenth of ninja's "[12/345] ...", as it comes, which awk would hold back; all of it is kept in the log.
+tenths()
+{
+    shown=-1
+    while IFS= read -r line; do
+        printf '%s\n' "$line"
+        built=${line%%/*}
+        of=${line#*/}
+        built=${built#\[} of=${of%%\]*}
+        case $built$of in *[!0-9]* | '') continue ;; esac
+        tenth=$((10 * built / of))
+        [ "$tenth" -le "$shown" ] || echo "[$built/$of] built" >&2
+        shown=$tenth
+    done >"$folder/build.log"
+}
+
+# The first build shows how far it is, at a terminal and in a log. All others say only what went wrong.
 if [ -n "$fresh" ] && [ -t 2 ]; then
     build >&2
+    exit
+fi
+rm -f "$folder/build.failed"
+if [ -n "$fresh" ] && [ -e "$folder/build.ninja" ]; then
+    { build 2>&1 || echo $? >"$folder/build.failed"; } | tenths
 else
     quiet=
     [ ! -e "$folder/build.ninja" ] || quiet=--quiet
-    build -- $quiet >"$folder/build.log" 2>&1 || {
-        status=$?
-        cat "$folder/build.log" >&2
-        exit $status
-    }
-    grep -A 4 ': warning: ' "$folder/build.log" >&2 || :
+    build -- $quiet >"$folder/build.log" 2>&1 || echo $? >"$folder/build.failed"
 fi
+if [ -e "$folder/build.failed" ]; then
+    cat "$folder/build.log" >&2
+    exit "$(cat "$folder/build.failed")"
+fi
+grep -A 4 ': warning: ' "$folder/build.log" >&2 || :

@@ -24,7 +24,8 @@ desk='harness/desk/trace
       harness/desk/read/input harness/desk/read/kineto harness/desk/read/nsys harness/desk/read harness/desk/snapshot
       harness/desk/diagnosis/facts harness/desk/diagnosis/rules harness/desk/diagnosis/digest harness/desk/diagnosis
       harness/desk/compare/file harness/desk/compare harness/desk/compare/history harness/desk/compare/traces
-      harness/desk/page/tables harness/desk/page harness/desk/page/json harness/fleet harness/fleet/job'
+      harness/desk/compare/trial
+      harness/desk/page/tables harness/desk/page harness/desk/page/json harness/desk/files harness/desk harness/fleet harness/fleet/job'
 lab='kernels/dialect kernels/model kernels harness/simt/code harness/simt/access harness/simt/lanes harness/simt/reader harness/simt harness/device/types harness/device harness/device/plugin
      harness/device/cpu/arithmetic harness/device/cpu/queue harness/device/cpu
      harness/device/mpi harness/device/cuda/kernels harness/device/cuda/libraries
@@ -36,7 +37,7 @@ lab='kernels/dialect kernels/model kernels harness/simt/code harness/simt/access
      harness/lab/doctor/host harness/lab/doctor harness/fleet/devices
      harness/lab/kernel/input harness/lab/kernel scenarios/gpu_kernels scenarios harness/lab/experiment harness/lab/experiment/child harness/lab/experiment/parent
      harness/lab/search harness/lab/result harness/lab/quiz'
-program_of_desk='harness/cli/line harness/cli/traces harness/cli/gate harness/cli/fleet'
+program_of_desk='harness/cli/line harness/cli/traces harness/cli/gate harness/cli/fleet harness/cli/site'
 program='harness/cli/job harness/cli/kernel harness/cli/train harness/cli/machine harness/cli/teach harness/cli'
 # The folders that may be full: a file of each is a thing of the same kind.
 full='scenarios'

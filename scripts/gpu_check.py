@@ -10,8 +10,9 @@ deleted. On machines that are lent for minutes an archive carries the folder alo
   gpu_check.py --from EARLIER.tar.gz --to LATER.tar.gz FOLDER
 
   --part NAME    tests: the tests and doctor; rounds: see --rounds; run: scenarios of data, copies,
-                 launches, waits and number types; rest: the others; bench: two ranks and benches;
-                 torch: PyTorch beside, the heavy step's kernels, NVIDIA's tools, injected faults.
+                 launches, waits and number types; rest: the others; bench: two ranks, benches, and
+                 what each switch of tracing costs; torch: PyTorch beside, the heavy step's kernels
+                 and counters, NVIDIA's tools, injected faults.
                  All of them, in this order, if not given
   --rounds N     measure the core scenarios N times, and say how many of N were reproduced
   --only REGEX   only steps whose name it finds
@@ -30,6 +31,7 @@ GPU, 143 it was told to end.
 """
 import argparse
 import glob
+import gzip
 import json
 import os
 import re
@@ -50,6 +52,12 @@ SAME_LOSS = 1e-3  # trainings that differ in the order of additions differ at mo
 FIGURES = ("figure: ", "skipped: ", "chokepoint: ", r"\d+ scenarios?: ", r"\d+ checks: ",
            ".*ERROR SUMMARY: ", r"\[  FAILED  \]", r"\[  PASSED  \]")
 FORBIDDEN = ("Device not supported", "ERR_NVGPUCTRPERM")
+# They end with 3 where there is no second GPU, or no MPI; others where a GPU fails them.
+NEED_MORE = ("ranks", "ranks_cpu", "bench_ranks")
+# Ways to record (docs/devices.md), each on a step that waits for launches and on a graph.
+TRACING = {"as_it_is": "", "driver": "driver=0", "nodes": "nodes=0", "buffers": "buffers=16",
+           "device_buffers": "device_buffers=16",
+           "all": "driver=0,nodes=0,buffers=16,device_buffers=16"}
 # A stream that waits at a test's gate must not hold up another. Users do without.
 CONNECTIONS = {"CUDA_DEVICE_MAX_CONNECTIONS": "32"}
 HEAVY = ('"$0" train --model=heavy --input=resident --precision=bf16 --attention=fused '
@@ -159,12 +167,12 @@ class Check:
         result = "ok" if status == 0 else "FAILED"
         if status is None:
             result, figure = "cut" if limit == left else "over", f"after {limit:.0f} s"
-        elif status in (3, 77) or (status and forbidden):  # 3: no second GPU, no MPI
+        elif status == 77 or (status == 3 and name in NEED_MORE) or (status and forbidden):
             result, figure = "skip", forbidden or figure
         elif status == 0 and then:
             try:
                 figure = then(text)
-            except (ValueError, KeyError) as error:
+            except (ValueError, KeyError, TypeError, OSError) as error:
                 result, figure = "FAILED", str(error)
         figure = re.sub("^(figure|skipped): ", "", figure)
         self.row(name, result, figure, round(time.monotonic() - begin), expected)
@@ -236,7 +244,7 @@ class Check:
                 status, text = self.run([self.program, "run", *missing, self.device, "--quick",
                                          "--color=never", f"--out={folder}"], seconds)
             self.summarise(name, end)
-            return 0 if status == 1 else status, text  # each scenario has its line
+            return 0 if status in (1, 3) else status, text  # each scenario has its line
 
         self.step(name, limit, expected, measure, least=LEAST_SECONDS)
         for one in self.results(name):
@@ -298,6 +306,27 @@ class Check:
                 f"--max-time={0.05 if self.o.device == 'cpu' else 0.4}",
                 f"--benchmark_out={self.path(name)}.json"])
 
+        for name, switches in TRACING.items():
+            for launch in ("eager", "graph"):
+                self.step(f"tracing_{launch}_{name}", 60, 8, [
+                    self.program, "train", "--model=light", "--input=resident", "--loss-every=20",
+                    f"--launch={launch}", "--steps=20", "--trace=tracing.json.gz", self.device],
+                    then=self.overhead, CHOKEPOINT_CUPTI=switches)
+
+    def overhead(self, _):
+        """The trace says what it cost itself, before its events."""
+        with gzip.open(f"{self.work}/tracing.json.gz", "rt", encoding="utf-8") as file:
+            ours = re.search(r'"chokepoint":({[^{}]*})', file.read(20_000))
+        told = json.loads(ours[1])
+        return (f"tracing {told['tracing_overhead']:+.1%} of {told['step_time_us']:.0f} us, "
+                f"{told['rows'] / told['steps']:.0f} rows a step")
+
+    def counters(self, _):
+        counters = load(self.path("counters.json"))["traces"][0]["counters"]
+        if counters is None:
+            raise ValueError("the GPU's counters could not be read")
+        return counters["text"]
+
     def compare_losses(self, _):
         ours, cpu = (load(self.path(f"{name}.json"))["loss"] for name in ("ranks", "ranks_cpu"))
         if not abs(ours - cpu) <= SAME_LOSS * abs(cpu):
@@ -325,6 +354,8 @@ class Check:
         # Everything fixed but the graph, so that each kernel has a row.
         self.step("heavy", 60, 15, ["sh", "-c", HEAVY, self.program, self.device],
                   out=self.path("heavy.json"))
+        self.step("counters", 60, 15, ["sh", "-c", HEAVY, self.program, self.device],
+                  out=self.path("counters.json"), then=self.counters, CHOKEPOINT_CUPTI="counters=1")
         # Whole steps, with NVIDIA's libraries. A library may read what it never uses, so memory
         # that nobody wrote is looked for in kernels alone.
         for name, test, limit, expected in (("memcheck", "test_gpu_training", 90, 60),

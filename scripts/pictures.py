@@ -4,6 +4,8 @@ tables of README.md, docs/twins.md and docs/gpu-kernels.md.
 
     scripts/pictures.py             draw what is older than its data
     scripts/pictures.py --check     draw nothing; exit with 1 where something is older than its data
+    scripts/pictures.py --pages     take the pictures of pages anew: of a report, a job and a kernel (Chromium; make_job of
+                                    the tests' build)
 
 The figures come from the result in results/ that measured the most scenarios, the newest of equals, the texts
 from `chokepoint list`. A picture holds a hash of the figures that it shows (scripts/plot.py), so whether
@@ -14,6 +16,7 @@ import json
 import pathlib
 import subprocess
 import sys
+import tempfile
 
 import plot
 from common import change_text, quantity, whole_file
@@ -25,6 +28,9 @@ THEMES = ("light", "dark")
 OVERVIEW = {theme: f"{CATALOGUE}/effects.{theme}.svg" for theme in THEMES}
 # The only result that is kept with its traces: those of README.md's picture.
 TOUR = "results/tour", "item_sync"
+# Fewer are not like the whole run: after the fix the host runs ahead, and waits for the loader now and then.
+TOUR_STEPS = 6
+PAGE_SIZE, PAGE_SCALE = "1280,860", 0.5  # of a window, and pixels of the picture per pixel of the page
 
 PAGE = """\
 # The catalogue, measured
@@ -86,9 +92,26 @@ def tour_pictures(checkout, program):
     folder, scenario = TOUR
     if not (checkout / folder).exists():
         return {}
-    options = argparse.Namespace(inputs=[str(checkout / folder)], scenario=[scenario], steps=3, program=program)
+    options = argparse.Namespace(inputs=[str(checkout / folder)], scenario=[scenario], steps=TOUR_STEPS, program=program)
     found = timeline.data(options)
     return {f"docs/timeline.{theme}.svg": (timeline, found, theme) for theme in THEMES}
+
+
+def page_pictures(checkout, program):
+    """The first screens of three pages, as PNG: they depend on the machine's fonts, so nothing says that they are old."""
+    program, docs = str(pathlib.Path(program).resolve()), checkout / "docs"
+    with tempfile.TemporaryDirectory() as folder:
+        made = {"report": ["report", str(checkout / TOUR[0])], "job": ["job", "ranks", "-o", "job.html"],
+                "kernel": ["kernel", "bank_conflicts_before", "-o", "kernel.html"]}
+        (pathlib.Path(folder) / "ranks").mkdir()
+        subprocess.run([pathlib.Path(program).parent / "make_job", "ranks", "128", "late_rank", "77"], cwd=folder, check=True)
+        for name, arguments in made.items():
+            subprocess.run([program, *arguments], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+            subprocess.run(["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
+                            f"--force-device-scale-factor={PAGE_SCALE}", f"--window-size={PAGE_SIZE}",
+                            f"--screenshot={docs / f'page-{name}.png'}", f"file://{folder}/{name}.html"],
+                           check=True, stderr=subprocess.DEVNULL)
+            print(f"docs/page-{name}.png")
 
 
 def wanted(checkout, program):
@@ -125,7 +148,7 @@ def worth(scenario, measured):
     """The effect of the fix: on the time of a step, and on what the scenario is about."""
     one = measured.get(scenario["name"])
     if one is None or one.get("effect") is None:
-        return ("only on a GPU" if "cpu" not in scenario["devices"] else "-"), ""
+        return ("only on a GPU" if scenario.get("devices") == ["cuda"] else "-"), ""
     return change_text.of_result(effects.time_row(one))[0], effects.about_words(one)
 
 
@@ -137,24 +160,26 @@ def catalogue_table(scenarios, measured):
 
 
 def groups_table(checkout, program):
-    """A row per group of scenarios, with the fix that made steps the fastest."""
+    """A row per group of scenarios: what is at fault, and the fix that made steps the fastest."""
     _, loaded = choose(checkout)
     measured = {one["name"]: one for one in loaded["chokepoint"]["scenarios"]}
     groups = {}
     for scenario in listed(program):
         groups.setdefault(scenario["group"], []).append(scenario)
+    said = subprocess.run([program, "list"], capture_output=True, text=True, check=True).stdout
+    words = dict(line.split(": ", 1) for line in said.splitlines() if line.split(": ")[0] in [*groups, "gpu_kernels"])
     rows = []
     for group, scenarios in groups.items():
         best = max(scenarios, key=lambda one: measured.get(one["name"], {}).get("effect") or 0)
         step, about = worth(best, measured)
         example = f"`{best['name']}`: step {step}" + (f", {about}" if about else "")
-        rows.append([f"`{group}`", ", ".join(f"`{one['name']}`" for one in scenarios),
+        rows.append([f"`{group}`: {words[group]}", str(len(scenarios)),
                      example if best["name"] in measured else "not measured yet"])
     kernels = listed(program, "kernels")
     shown = next(one for one in kernels if one["name"] == "bank_conflicts")
     count = next(one for one in shown["foretold"] if one["arch"] == ARCH)
-    rows.append([f"`{shown['group']}`", f"{len(kernels)} pairs of kernels ([docs/gpu-kernels.md](docs/gpu-kernels.md))",
-                 f"`{shown['name']}`: {count['count']} {count['before']} -> {count['after']}, counted without a GPU"])
+    rows.append([f"`{shown['group']}`: {words[shown['group']]}", str(len(kernels)),
+                 f"`{shown['name']}`: {count['count']} {count['before']} -> {count['after']}"])
     return table(["group", "scenarios", "for example"], rows)
 
 
@@ -167,10 +192,40 @@ def machines_table(checkout):
         for one in loaded["chokepoint"]["scenarios"]:
             verdicts[one["verdict"]] = verdicts.get(one["verdict"], 0) + 1
         folder = path.parent.relative_to(checkout)
-        rows.append([f"[`{folder}`]({folder}/result.json)", cell(str(context.get("device_name"))),
+        rows.append([f"[`{folder}`](../{folder}/result.json)", cell(str(context.get("device_name"))),
                      ", ".join(f"{count} {verdict}" for verdict, count in sorted(verdicts.items())),
                      str(context.get("date"))[:10], f"`{context.get('commit')}`"])
     return table(["result", "device", "scenarios", "date", "commit"], rows)
+
+
+def gpus_line(checkout):
+    """How much of the scenarios GPUs have run, in a sentence."""
+    kinds, verdicts = {}, {}
+    for path in sorted(checkout.glob("results/*/result.json")):
+        loaded = read.result(path)
+        if loaded["context"].get("device") != "cuda":
+            continue
+        gpu = str(loaded["context"].get("device_name")).split()[1]
+        kinds[gpu] = kinds.get(gpu, 0) + 1
+        for one in loaded["chokepoint"]["scenarios"]:
+            verdicts.setdefault(one["name"], set()).add(one["verdict"])
+    runs = " and ".join(f"{count} on an {gpu}" for gpu, count in sorted(kinds.items()))
+    shown = sum("reproduced" in found for found in verdicts.values())
+    return (f"**GPUs.** In {sum(kinds.values())} runs, {runs}, {len(verdicts)} scenarios were tried and {shown} reproduced "
+            "([which, when, at which commit](docs/devices.md#what-gpus-measured)).\n")
+
+
+def origin(loaded, name):
+    """Where and when a result was measured, and by which commit."""
+    context = loaded["context"]
+    return (f"{cell(str(context.get('device_name')))}, [`{name}`](../{name}/result.json), {str(context.get('date'))[:10]}, "
+            f"commit `{context.get('commit')}`")
+
+
+def predicted(one):
+    """The gain that diagnose predicted when this was measured, from the trace before the fix."""
+    gains = [finding.get("predicted_gain") for finding in (one.get("findings") or {}).get("before") or []]
+    return quantity.factor(gains[0]) if gains and (gains[0] or 0) > 1 else ""
 
 
 def gpus_tables(checkout):
@@ -182,10 +237,10 @@ def gpus_tables(checkout):
             continue
         rows = []
         for one in loaded["chokepoint"]["scenarios"]:
-            step, about = worth(one | {"devices": ["cuda"]}, {one["name"]: one})
-            rows.append([f"`{one['name']}`", one["verdict"], cell(step), cell(about), cell(one["reason"])])
-        texts.append(f"{cell(str(loaded['context'].get('device_name')))}, [`{name}`](../{name}/result.json):\n\n" +
-                     table(["scenario", "verdict", "step", "what it is about", "why not"], rows))
+            step, about = worth(one, {one["name"]: one})
+            rows.append([f"`{one['name']}`", one["verdict"], cell(step), predicted(one), cell(about), cell(one["reason"])])
+        texts.append(f"{origin(loaded, name)}:\n\n" +
+                     table(["scenario", "verdict", "step", "predicted then", "what it is about", "why not"], rows))
     return "\n".join(texts)
 
 
@@ -252,9 +307,9 @@ def counts_table(program):
 def documents(options):
     """By document: its tables, by their names."""
     return {"docs/gpu-kernels.md": {"lessons": lessons_table(options.program), "counts": counts_table(options.program)},
-            "README.md": {"groups": groups_table(options.checkout, options.program),
-                          "machines": machines_table(options.checkout)},
-            "docs/devices.md": {"gpus": gpus_tables(options.checkout), "torch": torch_tables(options.checkout)},
+            "README.md": {"groups": groups_table(options.checkout, options.program), "gpus": gpus_line(options.checkout)},
+            "docs/devices.md": {"machines": machines_table(options.checkout), "gpus": gpus_tables(options.checkout),
+                                "torch": torch_tables(options.checkout)},
             "docs/twins.md": {"twins": twins_tables(options.checkout)}}
 
 
@@ -276,10 +331,14 @@ def is_old(path, found):
 def main(texts):
     parser = argparse.ArgumentParser(prog="pictures.py", description=__doc__.split("\n\n")[0])
     parser.add_argument("--check", action="store_true", help="only say what is older than its data")
+    parser.add_argument("--pages", action="store_true", help="take the pictures of pages anew")
     parser.add_argument("--all", action="store_true", help="draw those that are not old, too")
     parser.add_argument("--program", default=str(CHECKOUT / "build/chokepoint"), metavar="FILE")
     parser.add_argument("--checkout", default=CHECKOUT, type=pathlib.Path, metavar="FOLDER")
     options = parser.parse_args(texts)
+    if options.pages:
+        page_pictures(options.checkout, options.program)
+        return 0
     pictures, page = wanted(options.checkout, options.program)
     readme = options.checkout / CATALOGUE / "README.md"
     old = [path for path, (_, found, _) in pictures.items() if is_old(options.checkout / path, found)]

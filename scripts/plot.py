@@ -5,7 +5,7 @@
     scripts/plot.py steps chokepoint-result --scenario item_sync -o steps.png --theme dark
 
 The figures are those of the files, and `-o FIGURES.json` writes what a picture shows. Needs matplotlib,
-Debian's python3-matplotlib: scripts/setup.sh --report installs it."""
+Debian's python3-matplotlib: scripts/setup.sh --plots installs it."""
 
 import argparse
 import hashlib

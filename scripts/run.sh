@@ -7,8 +7,7 @@ usage()
     cat <<'END'
 usage: scripts/run.sh [SCENARIO...|core|all] [OPTION...]
 
-Installs what is missing, also for the report (scripts/setup.sh --report), builds (scripts/build.sh) and hands its arguments to
-`build/chokepoint run`. Its exit code is that of the run. For the options of the run itself:
+Installs what is missing (scripts/setup.sh), builds (scripts/build.sh) and hands its arguments to `build/chokepoint run`. Its exit code is that of the run. For the options of the run itself:
 
   build/chokepoint run --help
 
@@ -26,7 +25,7 @@ case ${1-} in
 esac
 
 source=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd -P)
-"$source/scripts/setup.sh" --report
+"$source/scripts/setup.sh"
 "$source/scripts/build.sh" --program
 # In place of this shell: the exit code and Ctrl-C are the run's own.
 exec "$source/build/chokepoint" run "$@"

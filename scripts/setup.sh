@@ -6,15 +6,18 @@ set -eu
 usage()
 {
     cat <<'END'
-usage: scripts/setup.sh [--report] [--tests] [--torch] [--list]
+usage: scripts/setup.sh [--plots] [--tests] [--web] [--torch] [--arm64] [--list]
 
 Installs what is missing to build chokepoint, with apt (Debian 12, Ubuntu 24.04, or newer), as root
 or through sudo. Does nothing when all is there.
 
-  --report  also what chokepoint report and scripts/plot.py need
+  --plots   also what scripts/plot.py needs
   --tests   also what the tests and the checks of .ci/run need, a browser among it
+  --web     also what scripts/web.sh needs: emscripten and its compiler, 190 MB to download, 1.2 GB on disk
   --torch   also PyTorch, with pip, into the folder .torch of this checkout, for scripts/twins:
             5.4 GB with CUDA's libraries; 1 GB if PIP_INDEX_URL names PyTorch's index for CPUs
+  --arm64   also the cross compiler for 64-bit ARM, qemu, and ARM's libraries, 0.5 GB in the folder .arm64 of
+            this checkout, for cmake --preset aarch64
   --list    print the packages, one per line, and install nothing
   --help    this text
 
@@ -27,6 +30,8 @@ say()
     echo "setup.sh: $*" >&2
 }
 
+libraries='libdnnl-dev libturbojpeg0-dev libcjson-dev libcmocka-dev libisal-dev libsqlite3-dev zlib1g-dev'
+
 # nvcc hands host code to g++. MPI connects ranks; nothing else needs it. Open MPI beside MPICH would become the default.
 packages()
 {
@@ -36,15 +41,21 @@ packages()
     else
         echo libopenmpi-dev openmpi-bin
     fi
-    echo libdnnl-dev libturbojpeg0-dev libcjson-dev libcmocka-dev libisal-dev libsqlite3-dev zlib1g-dev
-    if [ "$report" = yes ] || [ "$tests" = yes ]; then
-        echo python3 python3-jinja2 python3-matplotlib
+    echo "$libraries"
+    if [ "$plots" = yes ] || [ "$tests" = yes ]; then
+        echo python3 python3-matplotlib
     fi
     if [ "$torch" = yes ]; then
         echo python3 python3-venv
     fi
+    if [ "$web" = yes ]; then
+        echo emscripten node-acorn python3 tcl dpkg-dev make
+    fi
+    if [ "$arm64" = yes ]; then
+        echo gcc-aarch64-linux-gnu g++-aarch64-linux-gnu mmdebstrap qemu-user-static binfmt-support
+    fi
     if [ "$tests" = yes ]; then
-        echo clang-format shellcheck python3-venv python3-numpy python3-scipy
+        echo clang-format shellcheck dpkg-dev file unzip python3-venv python3-jsonschema python3-numpy python3-scipy python3-pytest
         echo libbenchmark-tools libbenchmark-dev
         echo chromium chromium-driver python3-selenium
     fi
@@ -71,10 +82,9 @@ $package:installed
     done
 }
 
-# apt-get as root: directly, or through sudo, which may ask for a password only at a terminal.
-apt_get()
+# A command as root: directly, or through sudo, which may ask for a password only at a terminal.
+as_root()
 {
-    set -- apt-get -q -o DPkg::Lock::Timeout=300 "$@"
     if [ "$(id -u)" -ne 0 ]; then
         if [ -t 0 ]; then
             set -- sudo DEBIAN_FRONTEND=noninteractive "$@"
@@ -83,6 +93,11 @@ apt_get()
         fi
     fi
     DEBIAN_FRONTEND=noninteractive "$@" </dev/null >>"$log" 2>&1
+}
+
+apt_get()
+{
+    as_root apt-get -q -o DPkg::Lock::Timeout=300 "$@"
 }
 
 # Says what apt's log means, in one sentence where it is known.
@@ -121,15 +136,75 @@ install_torch()
     fi
 }
 
+install_packages()
+{
+    if ! command -v apt-get >/dev/null 2>&1; then
+        say "there is no apt here; install what your system calls these, then use scripts/build.sh: $*"
+        exit 3
+    fi
+    if [ "$(id -u)" -ne 0 ] && ! command -v sudo >/dev/null 2>&1; then
+        say "installing needs root, and there is no sudo here; as root run: apt-get install $*"
+        exit 3
+    fi
+
+    say "installing $*"
+    # Known package lists save a download; lists that are absent or out of date are fetched once.
+    apt_get install -y --no-install-recommends "$@" || {
+        : >"$log"
+        apt_get update || :
+        apt_get install -y --no-install-recommends "$@" || {
+            explain_failure "$@"
+            exit 3
+        }
+    }
+}
+
+# The libraries that programs for ARM are linked with, unpacked into a folder: nothing of this system changes, whose package lists may not
+# have ARM's. Links that begin at the root would leave the folder.
+install_arm64()
+{
+    folder=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd -P)/.arm64
+    if [ ! -e "$folder/chokepoint.complete" ]; then
+        rm -rf "$folder"
+        : >"$log"
+        say "unpacking libraries for ARM into $folder"
+        if ! mmdebstrap --variant=extract --architectures=arm64 \
+            --include="libc6-dev libopenmpi-dev $libraries" "$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)" \
+            "$folder" >"$log" 2>&1; then
+            explain_failure "libraries for ARM"
+            exit 3
+        fi
+        find "$folder/usr" -type l -lname '/*' | while IFS= read -r link; do
+            ln -srf "$folder$(readlink "$link")" "$link"
+        done
+        touch "$folder/chokepoint.complete"
+    fi
+    # Linux starts qemu for a program of ARM's once it is told to, at its next start by itself.
+    if ! "$folder/lib/ld-linux-aarch64.so.1" --version >/dev/null 2>&1; then
+        as_root update-binfmts --enable qemu-aarch64 || :
+        "$folder/lib/ld-linux-aarch64.so.1" --version >/dev/null 2>&1 || {
+            say "Linux starts no programs of ARM's here: they need binfmt_misc, which root may mount and fill" \
+                "(update-binfmts --enable qemu-aarch64), in a container its host's"
+            exit 3
+        }
+    fi
+}
+
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
 tests=no
 torch=no
-report=no
+arm64=no
+web=no
+plots=no
 list=no
 for argument; do
     case $argument in
     --tests) tests=yes ;;
-    --report) report=yes ;;
+    --plots) plots=yes ;;
     --torch) torch=yes ;;
+    --web) web=yes ;;
+    --arm64) arm64=yes ;;
     --list) list=yes ;;
     --help | -h)
         usage
@@ -151,30 +226,6 @@ if [ "$list" = yes ]; then
 fi
 # shellcheck disable=SC2046
 set -- $(missing "$@")
-if [ $# -eq 0 ]; then
-    [ "$torch" = no ] || install_torch
-    exit 0
-fi
-
-if ! command -v apt-get >/dev/null 2>&1; then
-    say "there is no apt here; install what your system calls these, then use scripts/build.sh: $*"
-    exit 3
-fi
-if [ "$(id -u)" -ne 0 ] && ! command -v sudo >/dev/null 2>&1; then
-    say "installing needs root, and there is no sudo here; as root run: apt-get install $*"
-    exit 3
-fi
-
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
-say "installing $*"
-# Known package lists save a download; lists that are absent or out of date are fetched once.
-apt_get install -y --no-install-recommends "$@" || {
-    : >"$log"
-    apt_get update || :
-    apt_get install -y --no-install-recommends "$@" || {
-        explain_failure "$@"
-        exit 3
-    }
-}
+[ $# -eq 0 ] || install_packages "$@"
 [ "$torch" = no ] || install_torch
+[ "$arm64" = no ] || install_arm64

@@ -16,16 +16,6 @@ COLOURS = {
     "optimizer": "#b07fc7", "graph": "#4fb04a", "log": "#f28e6b", "save": "#b39b7d", "steps": "#c0c5ca",
 }
 
-# In the dark theme what nothing is said of recedes, too.
-DARK = {"other": "#454c54", "queued": "#565e66", "steps": "#59616a", "outside": "#6f7881"}
-
 
 def colour(name):
     return COLOURS.get(ALIKE.get(name, name))
-
-
-def style_sheet():
-    """A class per name: c-kernel."""
-    rules = [f".c-{name} {{ background: {colour(name)}; }}" for name in [*COLOURS, *ALIKE]]
-    rules += [f".c-{name} {{ background: light-dark({colour(name)}, {dark}); }}" for name, dark in DARK.items()]
-    return "\n".join(rules)

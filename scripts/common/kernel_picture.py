@@ -13,7 +13,7 @@ def ratio(part, whole):
 
 
 def figure(value):
-    return f"{value:.3g}" if value < 1000 else f"{value:.0f}"
+    return f"{value:.3g}" if value < 999.5 else f"{value:.0f}"
 
 
 # --- Pictures of one request ---

@@ -83,7 +83,7 @@ def words(one):
 def bar_color(one, colors):
     if change_text.of_result(one)[0] in ("no change", "unclear"):
         return colors["muted"]
-    return colors["after" if one["share"] <= 1 else "before"]
+    return colors["after"]
 
 
 def draw_row(axes, colors, y, one):

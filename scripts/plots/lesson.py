@@ -13,11 +13,11 @@ def data(options):
 
 
 def scenario_data(loaded, scenario):
-    rows = [effects.time_row(scenario)]
-    rows += [effects.expectation_row(expectation, scenario) for expectation in effects.expectations(scenario)
-             if expectation.get("metric") != "step_time"]
+    rows = {"step_time": effects.time_row(scenario)}
+    for expectation in effects.expectations(scenario):  # a metric has several if devices differ
+        rows.setdefault(expectation.get("metric"), effects.expectation_row(expectation, scenario))
     return {**steps.scenario_data(loaded, scenario),
-            "rows": [one for one in rows if one["share"] is not None]}
+            "rows": [one for one in rows.values() if one["share"] is not None]}
 
 
 def draw(found, theme):

@@ -31,8 +31,8 @@ def library():
     try:
         import matplotlib
     except ImportError:
-        raise read.MissingError("matplotlib is missing: scripts/setup.sh --report installs Debian's "
-                                "python3-matplotlib") from None
+        raise read.MissingError("matplotlib is missing: scripts/setup.sh --plots installs it for "
+                                "/usr/bin/python3, and pip install matplotlib for another") from None
     return matplotlib
 
 

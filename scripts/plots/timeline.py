@@ -19,7 +19,7 @@ COLORS = {kind: {name: colours.colour(name) for name in names}
                               ("idle", DOING))}
 LEGENDS = (("phases", "phases"), ("calls", "calls"), ("work", "streams"), ("idle", "device idle"))
 MOST_WORKERS = 4
-SEEN = 1500  # of the whole width: closer bars of one color are one in a picture
+SEEN = 600  # of the whole width: closer bars of one color are one in a picture
 LANE = 0.36  # inches
 
 

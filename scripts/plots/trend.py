@@ -38,7 +38,7 @@ def apart(options, one, other):
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     except OSError as error:
         raise read.MissingError(f"{command[0]}: {error.strerror}") from None
-    if done.returncode > 1:
+    if not done.stdout:
         said = " ".join(done.stderr.split()).removeprefix("chokepoint: compare: ")
         return said.split("; use --force")[0]
     [row] = json.loads(done.stdout)["rows"]

@@ -15,6 +15,7 @@ import sys
 import sysconfig
 import threading
 import time
+import types
 import _thread
 
 RECENT = 32            # steps, of which the median is the usual one
@@ -25,8 +26,12 @@ PERIOD_MOST_S = 1.0
 LOOKS = 2000           # about so many in all
 SWITCH_S = 1e-4        # a thread that computes in Python gives way after that, just before a look
 DEPTH_MOST = 200
-LINES_MOST = 2000      # different ones that are kept
+LINES_MOST = 2000      # different stacks that are kept
+PLACES_MOST = 8        # lines of each
 PIECES = 16            # of the run, whose usual steps are compared
+MEMORY_PERIOD_S = 1.0  # between two looks at memory, and MEMORY_REST times what one takes
+MEMORY_REST = 200
+MEMORY_LOOKS = 64      # that are kept, evenly spread
 
 
 def age_s():
@@ -39,12 +44,50 @@ def age_s():
         return 0.0
 
 
+def memory_bytes():
+    """The memory of this process and of those that it has started: what they share counts once (Pss, proc_pid_smaps(5)), as a
+    worker's copy of the parent's objects grows while its resident memory stays as it is. None: the system does not say."""
+    processes = getattr(sys.modules.get("multiprocessing.process"), "_children", ())
+    try:
+        return sum(proportional_bytes(pid) for pid in ["self", *filter(None, (each.pid for each in list(processes)))])
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def proportional_bytes(pid):
+    with open("/proc/%s/smaps_rollup" % pid) as file:
+        return sum(1024 * int(line.split()[1]) for line in file if line.startswith("Pss:"))
+
+
+def available_bytes():
+    try:
+        with open("/proc/meminfo") as file:
+            return next(1024 * int(line.split()[1]) for line in file if line.startswith("MemAvailable:"))
+    except (OSError, ValueError, IndexError, StopIteration):
+        return 0
+
+
 def short_path(path, known={}):
     """As PyTorch writes it: without the folder that it was imported from."""
     if path not in known:
-        heads = [head.rstrip("/") + "/" for head in sys.path if head and path.startswith(head.rstrip("/") + "/")]
-        known[path] = path[max(map(len, heads), default=0):]
+        heads = [os.path.abspath(head) + os.sep for head in sys.path]
+        known[path] = path[max((len(head) for head in heads if path.startswith(head)), default=0):]
     return known[path]
+
+
+def cells():
+    """The number of each cell that a notebook has run, by the name that IPython gave to its file."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    names = getattr(getattr(shell, "compile", None), "_filename_map", {})
+    return {file: number for file, number in names.items() if isinstance(number, int)}
+
+
+def own_roots():
+    """The first folder, or the file, of each module that is the user's own, as PyTorch writes it."""
+    owners, modules = Owners(), [each for each in list(sys.modules.values()) if isinstance(each, types.ModuleType)]
+    files = {file for file in (vars(each).get("__file__") for each in modules) if isinstance(file, str)}
+    paths = [os.path.splitext(short_path(file))[0] for file in files if owners.is_users(file)]
+    return sorted({path.partition(os.sep)[0] for path in paths if not os.path.isabs(path)})
 
 
 class Waits:
@@ -74,13 +117,13 @@ class Owners:
 
     def __init__(self):
         paths = sysconfig.get_paths()
-        self.others = tuple(paths[name] + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib")) + (
+        self.others = tuple(paths[name] + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib", "scripts")) + (
             os.path.dirname(os.path.abspath(__file__)) + os.sep, "<")
         self.known = {}
 
     def is_users(self, file):
         if file not in self.known:
-            self.known[file] = file.startswith(("<ipython", "<stdin", "/tmp/ipykernel")) or not (
+            self.known[file] = file.startswith(("<ipython", "<stdin")) or "/ipykernel_" in file or not (
                 file.startswith(self.others) or "-packages" + os.sep in file)
         return self.known[file]
 
@@ -91,7 +134,7 @@ class Program:
         self.ident = threading.main_thread().ident  # of the thread that trains
         self.waits, self.last_wait_s, self.core_wait_s = Waits(os.getpid()), 0.0, 0.0
         self.owners = Owners()
-        self.seen = {}            # in the step that is under way: seconds by place
+        self.seen = {}            # in the step that is under way: seconds by places()
         self.lines = {name: {} for name in ("before", "steps", "long", "after")}
         self.first = self.last = None  # when the first step began, and the last one ended
         self.recent, self.usual = collections.deque(maxlen=RECENT), None
@@ -100,8 +143,9 @@ class Program:
         self.pieces = []          # [steps, their seconds without what is long], neighbours joined when they get many
         self.per_piece = 1
         self.collection = None    # when it began
-        self.step_collected_s = self.long_collected_s = 0.0
-        self.compilations, self.compiling_steps, self.compiling_s = 0, 0, 0.0
+        self.step_collected_s = self.long_collected_s = self.long_compiled_s = 0.0
+        self.compilations, self.compiling_steps, self.long_compiles, self.compiling_s = 0, 0, 0, 0.0
+        self.memory, self.memory_every, self.memory_at = [], 1, 0.0  # [steps, bytes]; of so many looks; when to look next
         self.paused = False       # the recorder records: neither its steps nor its lines count
         self.looking = None
 
@@ -141,13 +185,24 @@ class Program:
             while not stopped.acquire(timeout=min(PERIOD_MOST_S, max(PERIOD_S, (last - self.began) / LOOKS))):
                 self.come_near()
                 now = time.perf_counter()
-                place = self.place(sys._current_frames().get(self.ident))
+                places = self.places(sys._current_frames().get(self.ident))
                 wait, seen = self.waits.s(), self.seen
-                if place in seen or len(seen) < LINES_MOST:
-                    seen[place] = seen.get(place, 0) + max(0.0, now - last - max(0.0, wait - waited))
+                if places in seen or len(seen) < LINES_MOST:
+                    seen[places] = seen.get(places, 0) + max(0.0, now - last - max(0.0, wait - waited))
                 last, waited = now, wait
+                if now >= self.memory_at:
+                    self.look_at_memory()
         finally:
             ended.release()
+
+    def look_at_memory(self):
+        begin, seen = time.thread_time(), memory_bytes() if self.first is not None else None
+        rest = max(MEMORY_PERIOD_S, MEMORY_REST * (time.thread_time() - begin))
+        self.memory_at = time.perf_counter() + rest * self.memory_every
+        if seen is not None:
+            self.memory.append([self.steps, seen])
+        if len(self.memory) == MEMORY_LOOKS:
+            self.memory, self.memory_every = self.memory[::2], 2 * self.memory_every
 
     @staticmethod
     def come_near():
@@ -160,26 +215,26 @@ class Program:
         if sys.getswitchinterval() == short:
             sys.setswitchinterval(interval)
 
-    def place(self, frame):
-        """The user's innermost line, and what it calls; else the innermost line of all."""
-        innermost, call = frame, None
+    def places(self, frame):
+        """The user's lines, the innermost first, each with what it calls; else the innermost line of all."""
+        innermost, call, found = frame, None, []
         for _ in range(DEPTH_MOST):
-            if frame is None:
+            if frame is None or len(found) == PLACES_MOST:
                 break
             code = frame.f_code
             if self.owners.is_users(code.co_filename):
-                return code.co_filename, frame.f_lineno, code.co_name, call
+                found.append((code.co_filename, frame.f_lineno, code.co_name, call))
             frame, call = frame.f_back, code.co_name
-        if innermost is None:
-            return None
-        return innermost.f_code.co_filename, innermost.f_lineno, innermost.f_code.co_name, None
+        if not found and innermost is not None:
+            found.append((innermost.f_code.co_filename, innermost.f_lineno, innermost.f_code.co_name, None))
+        return tuple(found)
 
     def give(self, kind, share=1.0):
         """Counts what was seen as of a kind."""
         lines = self.lines[kind]
-        for place, seconds in list(self.seen.items()):
-            if place in lines or len(lines) < LINES_MOST:
-                lines[place] = lines.get(place, 0) + share * seconds
+        for places, seconds in list(self.seen.items()):
+            if places in lines or len(lines) < LINES_MOST:
+                lines[places] = lines.get(places, 0) + share * seconds
 
     # --- Steps ---
 
@@ -210,6 +265,11 @@ class Program:
         now, wait = time.perf_counter(), self.waits.s()
         waited = min(max(0.0, wait - self.last_wait_s), now - self.last)
         took, more = now - self.last - waited, 0.0
+        compilations = self.compilations
+        self.compilations = self.count_compilations()
+        if self.compilations > compilations:
+            self.compiling_steps += 1
+            self.compiling_s += took
         self.core_wait_s += waited
         self.last_wait_s = wait
         if self.usual is not None and took > LONG * self.usual and took - self.usual > LONG_LEAST_NS / 1e9:
@@ -217,7 +277,11 @@ class Program:
             self.long_steps += 1
             self.long_s += more
             self.longest_s = max(self.longest_s, took)
-            self.long_collected_s += min(more, self.step_collected_s)
+            collected = min(more, self.step_collected_s)
+            self.long_collected_s += collected
+            if self.compilations > compilations:
+                self.long_compiled_s += more - collected
+                self.long_compiles += 1
             self.give("long", more / took)
         self.give("steps", 1 - more / took if took > 0 else 1)
         self.steps += 1
@@ -226,11 +290,6 @@ class Program:
         if self.steps % 8 == 0 or self.usual is None and self.steps >= 4:
             self.usual = statistics.median(self.recent)
         self.note_piece(took - more)
-        compilations = self.compilations
-        self.compilations = self.count_compilations()
-        if self.compilations > compilations:
-            self.compiling_steps += 1
-            self.compiling_s += took
         self.last, self.seen, self.step_collected_s = now, {}, 0.0
 
     def note_piece(self, took):
@@ -277,21 +336,43 @@ class Program:
         before = (self.first or now) - self.began
         lines = {name: dict(known) for name, known in self.lines.items()}
         last = "before" if self.first is None else "after"
-        for place, seconds in list(self.seen.items()):
-            lines[last][place] = lines[last].get(place, 0) + seconds
+        for places, seconds in list(self.seen.items()):
+            lines[last][places] = lines[last].get(places, 0) + seconds
+        usual = shares_of(lines["steps"])
         return {
             "wall_s": now - self.began, "before_s": before, "steps": self.steps, "steps_s": self.steps_s,
             "usual_s": self.usual or 0, "long_steps": self.long_steps, "long_s": self.long_s,
             "longest_s": self.longest_s, "recording_s": recording_s,
             "after_s": max(0.0, now - self.began - before - in_steps),
-            "long_collected_s": self.long_collected_s, "compiling_steps": self.compiling_steps,
+            "long_collected_s": self.long_collected_s, "long_compiled_s": self.long_compiled_s,
+            "compiling_steps": self.compiling_steps, "long_compiles": self.long_compiles,
             "compiling_s": self.compiling_s, "core_wait_s": self.core_wait_s,
             "pieces_s": [seconds / steps for steps, seconds in self.pieces if steps],
-            "lines": [line for name in lines for line in most_of(lines[name], name)]}
+            "memory_steps": [steps for steps, _ in self.memory], "memory_bytes": [each for _, each in self.memory],
+            "available_bytes": available_bytes(),
+            "lines": [line for name in lines for line in most_of(lines[name], name, usual)]}
 
 
-def most_of(lines, kind, most=3):
-    """The lines that were seen longest."""
-    found = sorted((item for item in lines.items() if item[0] is not None), key=lambda item: -item[1])[:most]
-    return [{"kind": kind, "s": seconds, "file": short_path(place[0]), "line": place[1] or 0, "function": place[2],
-             "call": place[3] or ""} for place, seconds in found]
+def shares_of(lines):
+    """The share of the time in which each line was on the stack."""
+    all_s, shares = sum(lines.values()) or 1, {}
+    for places, seconds in lines.items():
+        for place in set(places):
+            shares[place] = shares.get(place, 0) + seconds / all_s
+    return shares
+
+
+def most_of(lines, kind, usual, most=3):
+    """The lines that were seen longest: of a stack the innermost. In long steps the innermost that is rarer in usual ones, as
+    the model is in both, and only evaluation calls it from there."""
+    shares, seen = shares_of(lines), {}
+    for places, seconds in lines.items():
+        if places:
+            rarer = (place for place in places if kind != "long" or usual.get(place, 0) < shares[place] / 2)
+            place = next(rarer, places[0])
+            seen[place] = seen.get(place, 0) + seconds
+    found = sorted(seen.items(), key=lambda item: -item[1])[:most]
+    numbers = cells()
+    return [{"kind": kind, "s": seconds, "line": place[1] or 0, "function": place[2], "call": place[3] or "",
+             "file": "cell %d" % numbers[place[0]] if place[0] in numbers else short_path(place[0])}
+            for place, seconds in found]

@@ -24,6 +24,7 @@ import importlib.machinery
 import inspect
 import json
 import os
+import resource
 import statistics
 import sys
 import threading
@@ -36,14 +37,16 @@ import chokepoint_stacks
 
 SCHEMA = 1
 OWN_KEY = "chokepoint"  # the member of a trace that states untraced times (harness/desk/read/kineto)
+OWN_FILES_KEY = "chokepointOwn"  # the member that lists the user's own modules (harness/desk/analysis/names/frame_name.h)
 AFTER_STEPS = 8         # timed again once all is recorded
 FETCHES_WITHOUT_OPTIMIZER = 30  # that many, and the program is inference
 FETCHES_BEFORE_STEP = 300       # the same if it has made an optimizer, which has not stepped
-COUNTED_MOST = 256              # steps of optimizers that decide which one ends a step
+COUNTED_LEAST = 64              # steps of optimizers, and eight of each, decide which one ends a step
+UNENDED_MOST = 4                # times as many without an end, and it is decided anew
 
 
-# How long a step took, and how much of that within fetches of a DataLoader.
-StepTime = collections.namedtuple("StepTime", ["ns", "loading_ns"])
+# How long a step took, how much of that within fetches of a DataLoader, and for how much of these the loop itself computed.
+StepTime = collections.namedtuple("StepTime", ["ns", "loading_ns", "loading_cpu_ns"])
 
 
 class Part:
@@ -85,6 +88,7 @@ class Recorder:
         self.is_child = False    # forked
         self.part = 0            # the one that is recorded, or the next
         self.profiler, self.profiled = None, 0
+        self.own_roots = []      # of the user's modules, as a trace names their files
         self.counting = self.sampler = None  # of the calls that a step makes; of its stacks
         self.starting = False    # our own profiler begins
         self.files = []
@@ -97,10 +101,14 @@ class Recorder:
         self.fetches_at_all = 0
         self.calls = 0           # of the model
         self.pending = False     # a step has ended, and the next has not begun
-        self.counts = {}         # of the first steps, by optimizer, in the order in which those stepped first
+        self.counts = {}         # of steps of late, by optimizer, in the order in which those stepped first
+        self.last_counts = {}    # those before, which decided, and
+        self.ender = None        # the optimizer that ends a step by them
+        self.unended = 0         # steps of optimizers since one ended a step
         self.optimizer_steps = 0
         self.last_ns = None      # the last mark
-        self.loading_ns = 0      # within fetches, since then
+        self.loading_ns = self.loading_cpu_ns = 0  # within fetches, since then
+        self.workers = ()        # the loader's processes; empty: the loop loads
         self.before, self.after, self.recorded = [], [], {}  # StepTimes; those of the recording by part
         self.cores = {}          # whether the threads had one when they wanted it, in the steps before
         self.scheduled = None    # when those began
@@ -108,6 +116,10 @@ class Recorder:
         self.finder = None       # waits for PyTorch's modules
         self.undo = []           # what gives the wrapped functions back
         self.steps_wrapped = []  # of optimizers
+
+    def wraps(self):
+        """What is done to modules right after they are imported."""
+        return BY_FORWARD if self.by_forward else BY_OPTIMIZER
 
     # --- Where a step begins ---
 
@@ -134,13 +146,26 @@ class Recorder:
         return True
 
     def ends_step(self, optimizer):
-        """Whether a step ends with this optimizer: the one that steps least often, and of equals the last."""
-        if self.optimizer_steps <= COUNTED_MOST:
-            self.counts[id(optimizer)] = self.counts.get(id(optimizer), 0) + 1
-        if len(self.counts) == 1:
-            return True
+        """Whether a step ends with this optimizer: the one that steps least often of late, and of equals the last. Optimizers
+        come and go: each fold of a cross-validation has its own."""
+        key, enough = id(optimizer), max(COUNTED_LEAST, 8 * len(self.counts))
+        if self.ender is not None and key not in self.last_counts or self.unended > UNENDED_MOST * enough:
+            self.counts, self.ender = {}, None
+        count = self.counts[key] = self.counts.get(key, 0) + 1
+        if self.ender is not None:
+            ends = key == self.ender
+        elif count == 1 and len(self.counts) > 1 and max(self.counts.values()) == 1:
+            ends = False  # more of them may come before the first one steps again
+        else:
+            ends = key == self.least_often()
+        self.unended = 0 if ends else self.unended + 1
+        if ends and sum(self.counts.values()) >= enough:
+            self.ender, self.last_counts, self.counts = self.least_often(), self.counts, {}
+        return ends
+
+    def least_often(self):
         least = min(self.counts.values())
-        return id(optimizer) == [key for key, count in self.counts.items() if count <= least + 1][-1]
+        return [key for key, count in self.counts.items() if count <= least + 1][-1]
 
     @harmless
     def stepped(self, optimizer):
@@ -176,10 +201,12 @@ class Recorder:
         self.fetches += 1
 
     @harmless
-    def fetched(self, ns):
-        """A DataLoader has taken that long for a batch."""
+    def fetched(self, ns, cpu_ns=0, iterator=None):
+        """A DataLoader has taken that long for a batch, and this thread has computed for so long."""
         if self.is_ours():
             self.loading_ns += ns
+            self.loading_cpu_ns += cpu_ns
+            self.workers = tuple(worker.pid for worker in getattr(iterator, "_workers", ()))
 
     @harmless
     def called(self):
@@ -209,10 +236,10 @@ class Recorder:
         if self.phase in ("watching", "waiting"):
             self.phase = "waiting"
             if self.scheduled is None and len(self.before) >= self.wait // 4:
-                self.scheduled = Scheduled()
+                self.scheduled = Scheduled(self.workers)
             if len(self.before) >= self.wait:
                 if self.part == 0 and self.scheduled is not None:
-                    self.cores = self.scheduled.shares()
+                    self.cores = self.scheduled.shares(self.workers, self.untraced())
                 self.begin_part()
         elif self.phase == "recording":
             self.step_profiler()
@@ -223,7 +250,7 @@ class Recorder:
             self.phase = "done"
             if not self.inference and (self.program is None or self.by_forward or self.is_compiled()):
                 self.leave()  # after an inference a training may come
-        self.last_ns, self.loading_ns = time.perf_counter_ns(), 0
+        self.last_ns, self.loading_ns, self.loading_cpu_ns = time.perf_counter_ns(), 0, 0
         if self.stop and self.phase == "done":
             raise SystemExit(0)
 
@@ -248,7 +275,7 @@ class Recorder:
             times = self.recorded.setdefault(self.parts[self.part].name, [])
         else:
             times = self.after if self.phase == "timing" else self.before
-        times.append(StepTime(now - self.last_ns, self.loading_ns))
+        times.append(StepTime(now - self.last_ns, self.loading_ns, self.loading_cpu_ns))
 
     # --- The profiler ---
 
@@ -261,6 +288,7 @@ class Recorder:
         if self.program is not None:
             self.program.pause()
         part = self.parts[self.part]
+        self.own_roots = chokepoint_program.own_roots()
         gc.collect()  # else what the profiler keeps makes Python look through all objects within a step
         self.profiler = profiler.profile(
             schedule=profiler.schedule(wait=0, warmup=part.warmup, active=part.steps, repeat=1), **part.options)
@@ -325,6 +353,7 @@ class Recorder:
                 forget_step(path, profiler.step_num)
             if sampler is not None:
                 chokepoint_stacks.add_to_trace(path, sampler)
+            chokepoint_stacks.name_cells(path)
             self.files.append({"file": name, "part": part.name, "steps": steps, "options": sorted(part.options)})
             self.writing = None
         del profiler
@@ -343,8 +372,9 @@ class Recorder:
         return self.before[len(self.before) // 4:][-32:]
 
     def state_times(self, part):
-        """Puts the time of a step, and the share of loading in it, without and with the profiler into the trace, before
-        it ends."""
+        """Puts the user's modules, the time of a step, and the share of loading in it, without and with the profiler into the
+        trace, before it ends."""
+        self.profiler.add_metadata_json(OWN_FILES_KEY, json.dumps(self.own_roots, ensure_ascii=False))
         untraced, traced = self.untraced(), self.recorded.get(part.name, [])[part.warmup:]
         if len(untraced) < 2 or len(traced) == 0:
             return
@@ -354,7 +384,7 @@ class Recorder:
             "steps": 1, "windows": len(times), "step_time_us": step,
             "traced_step_time_us": statistics.median(microseconds(traced)),
             "loading_share": loading_share(untraced), "traced_loading_share": loading_share(traced),
-            "mean_loading_share": sum(each.loading_ns for each in untraced) / sum(each.ns for each in untraced),
+            "mean_loading_share": mean_loading_share(untraced),
             "tracing_spread": (max(times) - min(times)) / step, **self.cores}))
 
     def new_file(self, folder):
@@ -468,7 +498,7 @@ class Recorder:
                 "argv": sys.argv, "python": sys.version.split()[0],
                 "torch": getattr(torch, "__version__", None), "phase": self.phase, "why": self.shortfall() or None,
                 "inference": self.inference, "steps": len(self.before), "wait": self.wait,
-                "optimizer_steps": self.optimizer_steps, "optimizers": len(self.counts),
+                "optimizer_steps": self.optimizer_steps, "optimizers": max(len(self.counts), len(self.last_counts)),
                 "fetches": self.fetches_at_all, "calls": self.calls, "own_trace": self.foreign, "parts": self.files,
                 "writing": self.writing, "program": self.program.note() if self.program is not None else None,
                 "before_us": microseconds(self.untraced()),
@@ -541,29 +571,69 @@ def quiet(module):
 
 
 class Scheduled:
-    """How long each thread of this process had a core, and how long it waited for one, since it began: Linux says both in
-    nanoseconds (Documentation/scheduler/sched-stats.rst)."""
+    """How long each thread of this process and each worker of its loader had a core, and how long it waited for one, since it
+    began: Linux says both in nanoseconds (Documentation/scheduler/sched-stats.rst)."""
 
-    def __init__(self):
+    def __init__(self, workers=()):
         self.ns = time.perf_counter_ns()
+        self.workers = {pid: of_core("/proc/%d/schedstat" % pid) for pid in workers}
+        self.helpers = {name: times for pid in workers for name, times in of_tasks("/proc/%d/task" % pid)}
+        self.switches = resource.getrusage(resource.RUSAGE_THREAD).ru_nivcsw
         self.thread = threading.get_native_id()
-        self.threads = {}
-        try:
-            for name in os.listdir("/proc/self/task"):
-                with open("/proc/self/task/%s/schedstat" % name) as file:
-                    self.threads[int(name)] = [int(word) for word in file.read().split()[:2]]
-        except (OSError, ValueError):
-            pass
+        self.threads = dict(of_tasks("/proc/self/task"))
 
-    def shares(self):
-        """From then on until now; empty if the system does not say."""
-        now = Scheduled()
-        both = [(now.threads[name], self.threads.get(name, [0, 0])) for name in now.threads]
-        had, waited = (sum(new[i] - old[i] for new, old in both) for i in (0, 1))
-        if self.thread not in now.threads or had <= 0 or now.ns <= self.ns:
+    def of_loader(self, now, steps):
+        """What its workers do: they compute, or wait for a core, or for files, or rest. They do not rest while the loop waits
+        for them, so what that leaves is the least that they wait for files. Or what the loop does in its fetches, in which it
+        waits for a core as often as elsewhere."""
+        workers = [(now.workers[pid], old) for pid, old in self.workers.items() if old and now.workers.get(pid)]
+        if workers:
+            ran, waited = (sum(new[i] - old[i] for new, old in workers) for i in (0, 1))
+            wall, loop_waits = (now.ns - self.ns) * len(workers), mean_loading_share(steps)
+        else:
+            (wall, ran), loop_waits = (sum(step[i] for step in steps) for i in (1, 2)), 1
+            loop, old = now.threads.get(self.thread, [0, 0]), self.threads.get(self.thread, [0, 0])
+            waited = ran * (loop[1] - old[1]) / max(1, loop[0] - old[0])
+        if wall <= 0 or ran <= 0:
             return {}
+        busy = min(1.0, (ran + waited) / wall)
+        return {"loader_reads_share": max(0.0, loop_waits - busy) / max(loop_waits, busy), "loader_computes_share": busy}
+
+    def shares(self, workers, steps):
+        """From then on until now; empty if the system does not say."""
+        now = Scheduled(workers)
+        loader = self.of_loader(now, steps)
+        had, waited = (sum(since(now.threads, self.threads, i)) for i in (0, 1))
+        if self.thread not in now.threads or had <= 0 or now.ns <= self.ns:
+            return loader
         of_loop = now.threads[self.thread][1] - self.threads.get(self.thread, [0, 0])[1]
-        return {"core_wait_share": min(1.0, of_loop / (now.ns - self.ns)), "got_core_share": had / (had + waited)}
+        wanted = had + waited + sum(sum(since(now.helpers, self.helpers, i)) for i in (0, 1))
+        return {"core_wait_share": min(1.0, of_loop / (now.ns - self.ns)), "got_core_share": had / (had + waited),
+                "involuntary_switches": (now.switches - self.switches) / max(1, len(steps)),
+                "wanted_cores": wanted / (now.ns - self.ns), "cores": len(os.sched_getaffinity(0)), **loader}
+
+
+def since(now, before, which):
+    """The times since then, of threads that are still there."""
+    return [times[which] - before.get(name, [0, 0])[which] for name, times in now.items()]
+
+
+def of_tasks(folder):
+    """The times of each thread of a process."""
+    try:
+        times = [(int(name), of_core("%s/%s/schedstat" % (folder, name))) for name in os.listdir(folder)]
+    except OSError:
+        return []
+    return [(name, time) for name, time in times if time]
+
+
+def of_core(path):
+    """How long a thread had a core, and how long it waited for one; None: it is gone, or the system does not say."""
+    try:
+        with open(path) as file:
+            return [int(word) for word in file.read().split()[:2]]
+    except (OSError, ValueError):
+        return None
 
 
 def microseconds(times):
@@ -573,6 +643,10 @@ def microseconds(times):
 def loading_share(times):
     """The median of the steps' shares: other programs that slow a step down slow its loading down, too."""
     return statistics.median(each.loading_ns / each.ns for each in times)
+
+
+def mean_loading_share(times):
+    return sum(each.loading_ns for each in times) / max(1, sum(each.ns for each in times))
 
 
 def forget_step(path, number):
@@ -728,11 +802,11 @@ def wrap_loader(recorder, module):
         if recorder.phase == "done" and recorder.program is None:  # after inference a training may come
             return fetch(self)
         recorder.fetching()
-        begin = time.perf_counter_ns()
+        begin, cpu = time.perf_counter_ns(), time.thread_time_ns()
         try:
             return fetch(self)
         finally:
-            recorder.fetched(time.perf_counter_ns() - begin)
+            recorder.fetched(time.perf_counter_ns() - begin, time.thread_time_ns() - cpu, self)
 
     replace(recorder, iterator, "__next__", __next__)
     wrap_queue(recorder)
@@ -851,7 +925,7 @@ class Finder:
     """Wraps functions of modules right after they are imported."""
 
     def __init__(self, recorder):
-        self.recorder, self.left = recorder, dict(BY_FORWARD if recorder.by_forward else BY_OPTIMIZER)
+        self.recorder, self.left = recorder, dict(recorder.wraps())
 
     def find_spec(self, name, path=None, target=None):
         if name == "torch" and self.recorder.program is not None:

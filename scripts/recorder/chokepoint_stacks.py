@@ -111,6 +111,19 @@ def calls_of(samples):
     return calls
 
 
+def name_cells(path):
+    """A trace's lines in cells of a notebook get the numbers of these, in place of the names of their files."""
+    cells = {json.dumps(chokepoint_program.short_path(file))[1:-1].encode(): number
+             for file, number in chokepoint_program.cells().items()}
+    if not cells:
+        return
+    with gzip.open(path) as file:
+        text = file.read()
+    names = re.compile(b"(%s)(?=[(:])" % b"|".join(map(re.escape, cells)))
+    with gzip.open(path, "wb", compresslevel=1) as file:
+        file.write(names.sub(lambda found: b"cell %d" % cells[found.group(1)], text))
+
+
 def add_to_trace(path, sampler):
     """Writes what was seen into a trace of PyTorch's profiler."""
     with gzip.open(path) as file:

@@ -1,4 +1,4 @@
-# Python runs this file when it starts, since `chokepoint record` puts its folder first into PYTHONPATH. It also
+# Python runs this file when it starts, since `chokepoint record` and `chokepoint try` put its folder first into PYTHONPATH. It also
 # runs in programs that have nothing to do with training, and in Python 2, so its syntax is the one that both know.
 import os
 import sys
@@ -19,11 +19,15 @@ def run_hidden():
 
 
 if sys.version_info >= (3, 8):
-    if os.environ.get("CHOKEPOINT_RECORD"):
+    command = "try" if os.environ.get("CHOKEPOINT_TRIAL") else "record"
+    if os.environ.get("CHOKEPOINT_TRIAL") or os.environ.get("CHOKEPOINT_RECORD"):
         try:
-            import chokepoint_recorder
+            if command == "try":
+                import chokepoint_trial as recorder
+            else:
+                import chokepoint_recorder as recorder
 
-            chokepoint_recorder.start_from_environment()
+            recorder.start_from_environment()
         except Exception as error:
-            sys.stderr.write("chokepoint record: %s: %s\n" % (type(error).__name__, error))
+            sys.stderr.write("chokepoint %s: %s: %s\n" % (command, type(error).__name__, error))
     run_hidden()

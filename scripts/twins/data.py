@@ -15,6 +15,7 @@ class Samples(Dataset):
         generator = torch.Generator().manual_seed(1)
         values = torch.randn(STORED, settings.tokens, settings.width, generator=generator)
         self.settings = settings
+        self.index = [{"file": str(i)} for i in range(settings.indexed)]
         self.stored = [zlib.compress(value.numpy().tobytes(), 1) for value in values]
 
     def __len__(self):

@@ -1,33 +1,12 @@
 """The training loop of all twins."""
-import os
-import queue
-import threading
+import gc
 
 import torch
 import torch.nn.functional as F
-from torch.profiler import record_function
 
+import files
 from data import batches
 from model import Model
-
-tasks = queue.Queue()  # of a thread that writes files while the loop goes on
-
-
-def write(path, data):
-    with open(path, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def deliver(what, way, path, data):
-    if way == "none":
-        return
-    with record_function(what):
-        if way in ("synced", "blocking"):
-            write(path, data())
-        else:
-            tasks.put((path, data))
 
 
 def run(settings, steps, device, folder, each_step):
@@ -35,8 +14,7 @@ def run(settings, steps, device, folder, each_step):
     torch.manual_seed(1)
     model, data, kept = Model(settings).to(device), batches(settings, device), []
     optimizer = torch.optim.AdamW(model.parameters(), fused=settings.optimizer == "fused", foreach=False)
-    writer = threading.Thread(target=lambda: [write(path, make()) for path, make in iter(tasks.get, None)])
-    writer.start()
+    writer = files.start()
 
     for step in range(steps):
         for part in range(settings.accumulate):
@@ -50,11 +28,14 @@ def run(settings, steps, device, folder, each_step):
         if settings.kept_loss != "none":  # of validation, whose graph no backward pass frees
             loss = F.cross_entropy(model(inputs), labels)
             kept.append(loss if settings.kept_loss == "graph" else loss.item())
-        deliver("log", settings.log, f"{folder}/log", lambda loss=loss: str(loss.item()).encode())
+        files.deliver("log", settings.log, f"{folder}/log", lambda loss=loss: str(loss.item()).encode())
         if step % settings.save_every == 0 and settings.save_mode != "none":
             state = {name: value.detach().clone() for name, value in model.state_dict().items()}
-            deliver("save", settings.save_mode, f"{folder}/state",
-                    lambda state=state: b"".join(value.cpu().numpy().tobytes() for value in state.values()))
+            files.deliver("save", settings.save_mode, f"{folder}/state",
+                          lambda state=state: b"".join(value.cpu().numpy().tobytes() for value in state.values()))
+        if step % 10 == 0 and settings.garbage != "none":
+            gc.collect()
+        if step == 0 and settings.garbage == "frozen":  # the data set and its index are there now
+            gc.freeze()
         each_step(loss.detach())
-    tasks.put(None)
-    writer.join()
+    files.finish(writer)

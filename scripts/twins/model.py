@@ -21,14 +21,22 @@ def attention(q, k, v, naive):
     return scores.softmax(dim=-1) @ v
 
 
+class WideLinear(nn.Linear):
+    """The same layer, whose product is in fp64."""
+
+    def forward(self, x):
+        return F.linear(x.double(), self.weight.double()).to(x.dtype) + self.bias
+
+
 class Block(nn.Module):
     def __init__(self, settings):
         super().__init__()
         width = settings.width
         self.settings = settings
+        linear = WideLinear if settings.linear == "fp64" else nn.Linear
         self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
-        self.qkv, self.project = nn.Linear(width, 3 * width), nn.Linear(width, width)
-        self.expand, self.contract = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+        self.qkv, self.project = linear(width, 3 * width), linear(width, width)
+        self.expand, self.contract = linear(width, 4 * width), linear(4 * width, width)
 
     def forward(self, x):
         samples, tokens, width = x.shape

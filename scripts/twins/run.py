@@ -47,6 +47,7 @@ def step_ms(settings, device):
 def record(settings, device, trace):
     import torch  # pylint: disable=import-outside-toplevel
     from torch.profiler import ProfilerActivity, profile, schedule  # pylint: disable=import-outside-toplevel
+    from torch.profiler import _ExperimentalConfig as Experimental  # pylint: disable=import-outside-toplevel
     from loop import run  # pylint: disable=import-outside-toplevel
 
     torch.set_num_threads(1)
@@ -54,7 +55,8 @@ def record(settings, device, trace):
     active = max(RECORDED, epochs * (settings.samples // settings.batch))
     with tempfile.TemporaryDirectory() as folder, profile(
             activities=[ProfilerActivity.CPU] + [ProfilerActivity.CUDA] * (device == "cuda"),
-            record_shapes=True, profile_memory=True,
+            record_shapes=True, profile_memory=True, with_stack=settings.garbage != "none",
+            experimental_config=Experimental(record_python_gc_info=True) if settings.garbage != "none" else None,
             schedule=schedule(wait=WARM, warmup=PROFILER_WARM, active=active, repeat=1),
             on_trace_ready=lambda profiler: profiler.export_chrome_trace(trace)) as profiler:
         run(settings, WARM + PROFILER_WARM + active, device, folder, lambda _loss: profiler.step())
@@ -120,7 +122,7 @@ def of_chokepoint(name, accepted, arguments):
     folder = arguments.result
     if folder is None:
         folder = arguments.out / name
-        chokepoint(arguments.program, "run", name, f"--device={arguments.device}", f"--out={folder}", codes=(0, 1))
+        chokepoint(arguments.program, "run", name, f"--device={arguments.device}", f"--out={folder}", codes=(0, 1, 3))
     path = folder / "result.json" if folder.is_dir() else folder
     for scenario in json.loads(path.read_text())["chokepoint"]["scenarios"]:
         if scenario["name"] == name and scenario.get("step_time"):

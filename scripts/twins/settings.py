@@ -22,12 +22,16 @@ class Settings:
     collate: str = "workers"  # "loop"
     # computing
     precision: str = "fp32"  # "bf16"
+    linear: str = "stored"  # "fp64"
     attention: str = "fused"  # "naive"
     heads: str = "strided"  # "copied"
     elementwise: str = "fused"  # "unfused"
     optimizer: str = "fused"  # "unfused"
     accumulate: int = 1  # parts of a step's batch
     update: str = "step"  # "micro_batch"
+    # the program's other objects
+    indexed: int = 0  # entries of the data set's index
+    garbage: str = "none"  # "collected", "frozen"
     # logging and saving
     kept_loss: str = "none"  # "graph", "number"
     log: str = "none"  # "synced", "queued"
