@@ -3,14 +3,14 @@ import os
 import shutil
 import sys
 
-from chokepoint._program import PROGRAM, environment
+from chokepoint._program import PROGRAM
 
 
 def main() -> None:
     # The name is part of the commands that the program prints: what a shell finds needs no path.
     typed = sys.argv[0]
     name = "chokepoint" if typed in ("", shutil.which("chokepoint")) or typed.endswith(".py") else typed
-    os.execve(PROGRAM, [name, *sys.argv[1:]], environment())
+    os.execv(PROGRAM, [name, *sys.argv[1:]])
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ import os
 import tempfile
 from typing import Any, Dict, List, Sequence, Union
 
-from chokepoint._program import call
+from chokepoint._program import Path, run
 
 _TYPES = {"float32": "f32", "float64": "f64", "float16": "f16", "int8": "i8", "uint8": "u8", "bool": "u8", "int16": "i16",
           "uint16": "u16", "int32": "i32", "uint32": "u32", "int64": "i64", "uint64": "u64"}
@@ -25,7 +25,8 @@ def _parts_of(value: Any) -> List[Any]:
 
 
 def kernel(source: Any, grid: Union[int, Sequence[int]], *arguments: Any, block: Union[int, Sequence[int], None] = None,
-           name: Union[str, None] = None, shared: int = 0, numba: bool = False, options: Sequence[str] = ()) -> Dict[str, Any]:
+           name: Union[str, None] = None, shared: int = 0, numba: bool = False, baseline: Union[Path, None] = None,
+           options: Sequence[str] = ()) -> Dict[str, Any]:
     """Runs a kernel on this machine's processor; returns what `chokepoint kernel --format=json` prints: what is wrong, counts
     by line, findings. Arrays have what the kernel left in them afterwards.
 
@@ -33,7 +34,9 @@ def kernel(source: Any, grid: Union[int, Sequence[int]], *arguments: Any, block:
     name, threads and shared memory are taken from it.
     arguments: arrays of NumPy, and numbers: of NumPy with their type, a float as f32, an int as i32.
     numba: the PTX is numba's (numba.cuda.compile_ptx), whose kernels take seven and more parameters for an array.
-    options: further ones of the program, such as "--arch=80" or "--baseline=counts.json".
+    baseline: a file with what an earlier call returned, as JSON. AssertionError: a count has grown since, or --check of the
+    options found other values.
+    options: further ones of the program, such as "--arch=80" or "--all".
     """
     import numpy
 
@@ -65,11 +68,14 @@ def kernel(source: Any, grid: Union[int, Sequence[int]], *arguments: Any, block:
                 words.append(f"{_TYPES[value.dtype.name]}:{value.item():.17g}")
             else:
                 words.append(f"{'f32' if isinstance(value, float) else 'i32'}:{value:.17g}")
-        found: Dict[str, Any] = json.loads(call(
+        done = run(
             ["kernel", os.fspath(source), f"--grid={_numbers(grid)}", f"--block={_numbers(block or 32)}", "--format=json",
              "--elements=0", "--args=" + ",".join(words),
              *(["--save=" + ",".join(f"{n}:{words[n - 1]}" for n in arrays)] if arrays else []), *([f"--kernel={name}"] if name else []),
-             *([f"--shared={shared}"] if shared else []), *options]))
+             *([f"--shared={shared}"] if shared else []), *([f"--baseline={os.fspath(baseline)}"] if baseline else []), *options])
+        found: Dict[str, Any] = json.loads(done.stdout)
         for number, array in arrays.items():
             array.reshape(-1)[:] = numpy.load(words[number - 1]).reshape(-1)
+    if done.returncode == 1 and found["wrong"] is None:
+        raise AssertionError(done.stderr.decode(errors="replace").strip())
     return found

@@ -3,8 +3,9 @@ import json
 import os
 import shutil
 import subprocess
-import sys
-from typing import Any, Dict, List, Union
+from typing import Any, Dict, List, Optional, Sequence, Union
+
+from chokepoint._diagnosis import Diagnosis
 
 Path = Union[str, "os.PathLike[str]"]
 
@@ -26,17 +27,17 @@ class Error(Exception):
         self.code = code
 
 
-def environment() -> Dict[str, str]:
-    """`report` is made by this Python, which has Jinja2 if any has."""
-    return {**os.environ, "CHOKEPOINT_PYTHON": sys.executable}
+def run(arguments: List[str], given: bytes = b"") -> "subprocess.CompletedProcess[bytes]":
+    """The program with these arguments. Error: its exit code is neither 0 nor 1, nor 3 beside an output: it cannot be told."""
+    done = subprocess.run(["chokepoint", *arguments], executable=PROGRAM, input=given, capture_output=True, check=False)
+    if done.returncode not in (0, 1) and not (done.returncode == 3 and done.stdout):
+        raise Error(done.returncode, done.stderr.decode(errors="replace").strip())
+    return done
 
 
 def call(arguments: List[str], given: bytes = b"") -> str:
-    """The output of the program. Error: its exit code is neither 0 nor 1."""
-    done = subprocess.run(["chokepoint", *arguments], executable=PROGRAM, input=given, capture_output=True, check=False, env=environment())
-    if done.returncode not in (0, 1):
-        raise Error(done.returncode, done.stderr.decode(errors="replace").strip())
-    return done.stdout.decode()
+    """Its output."""
+    return run(arguments, given).stdout.decode()
 
 
 def version() -> str:
@@ -49,11 +50,11 @@ def version() -> str:
         return call(["--version"]).split()[-1] if os.path.exists(PROGRAM) else ""
 
 
-def diagnose(*traces: Union[Path, bytes], timeline: int = 0) -> Dict[str, Any]:
+def diagnose(*traces: Union[Path, bytes], timeline: int = 0) -> Diagnosis:
     """The findings in these traces, as `chokepoint diagnose --format=json` has them.
 
-    traces: files, folders of them, or the bytes of one trace. Several files that are the ranks of a run are judged
-    together.
+    traces: files, folders of them, recordings, or the bytes of one trace; a snapshot of PyTorch's memory (a pickle), too.
+    Several files that are the ranks of a run are judged together.
     timeline: that many steps of each trace as a picture needs them; 0: none.
     """
     options = ["diagnose", "--format=json"] + ([f"--timeline={timeline}"] if timeline else [])
@@ -61,12 +62,36 @@ def diagnose(*traces: Union[Path, bytes], timeline: int = 0) -> Dict[str, Any]:
     if texts and len(traces) > 1:
         raise TypeError("bytes stand alone: give one trace as bytes, or files")
     names = ["-"] if texts else [os.fspath(trace) for trace in traces if not isinstance(trace, bytes)]
-    result: Dict[str, Any] = json.loads(call([*options, "--", *names], texts[0] if texts else b""))
-    return result
+    return Diagnosis(json.loads(call([*options, "--", *names], texts[0] if texts else b"")))
+
+
+def _is_trace(path: str) -> bool:
+    """Whether it is a trace or a folder of traces, and no result."""
+    if os.path.isdir(path):
+        return not os.path.exists(os.path.join(path, "result.json"))
+    with open(path, "rb") as file:
+        begin = file.read(1 << 20)
+    return begin.startswith((b"\x1f\x8b", b"SQLite format 3")) or b'"traceEvents"' in begin
+
+
+def compare(base: Union[Path, Sequence[Path]], new: Union[Path, Sequence[Path]], explain: Optional[bool] = None,
+            options: Sequence[str] = ()) -> Dict[str, Any]:
+    """What `chokepoint compare --format=json` says: of two results, or several of each side, which rows are slower; of two
+    traces or recordings, why a step takes longer.
+
+    explain: compare traces; None: if `base` is one.
+    options: further ones of the program, such as "--metric=cpu_time".
+    """
+    sides = [[os.fspath(side)] if isinstance(side, (str, os.PathLike)) else [os.fspath(path) for path in side]
+             for side in (base, new)]
+    if explain is None:
+        explain = os.path.exists(sides[0][0]) and _is_trace(sides[0][0])
+    together: Dict[str, Any] = json.loads(call(["compare", "--format=json", *(["--explain"] if explain else []), *options,
+                                                *sides[0], "--new", *sides[1]]))
+    return together
 
 
 def report(*paths: Path, out: Path = "report.html") -> str:
-    """Writes a page about a result of `run`, or about traces, and returns its path. It needs Jinja2
-    (pip install 'chokepoint[report]')."""
+    """Writes a page about a result of `run`, or about traces, and returns its path."""
     call(["report", f"--out={os.fspath(out)}", "--", *map(os.fspath, paths)])
     return os.fspath(out)
