@@ -3,7 +3,7 @@
 
 #include "harness/base/status.h"
 #include "tests/fixtures/cmocka_prelude.h"
-#include "tests/fixtures/made_machine.h"
+#include "tests/fixtures/made/made_machine.h"
 
 #include <math.h>
 

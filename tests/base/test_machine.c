@@ -2,7 +2,7 @@
 #include "harness/base/status.h"
 #include "harness/base/system/machine.h"
 #include "tests/fixtures/cmocka_prelude.h"
-#include "tests/fixtures/made_machine.h"
+#include "tests/fixtures/made/made_machine.h"
 
 static void facts_of_a_known_machine(void **state)
 {
@@ -42,6 +42,22 @@ static void facts_of_a_known_machine(void **state)
     assert_string_equal(machine.cpu_quota, "150000 100000");
 }
 
+/* Kernels for ARM give the number of a core, and no name. */
+static void a_core_of_arm_has_its_name(void **state)
+{
+    struct machine machine;
+
+    made_machine_put("proc/cpuinfo",
+                     "processor\t: 0\nCPU implementer\t: 0x41\nCPU part\t: 0xd4f\n");
+    machine_read(&machine, made_machine_root());
+    assert_string_equal(machine.cpu_model, "Neoverse V2");
+    made_machine_put("proc/cpuinfo",
+                     "processor\t: 0\nCPU implementer\t: 0x4e\nCPU part\t: 0xd4f\n");
+    machine_read(&machine, made_machine_root());
+    assert_string_not_equal(machine.cpu_model, "Neoverse V2");
+    assert_string_not_equal(machine.cpu_model, "");
+}
+
 static void an_unknown_machine_is_no_failure(void **state)
 {
     struct machine machine;
@@ -72,6 +88,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         ON_A_MADE_MACHINE(facts_of_a_known_machine),
+        ON_A_MADE_MACHINE(a_core_of_arm_has_its_name),
         ON_A_MADE_MACHINE(an_unknown_machine_is_no_failure),
         cmocka_unit_test(memory_that_is_touched_becomes_resident),
     };

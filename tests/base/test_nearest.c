@@ -68,6 +68,19 @@ static void a_part_of_one_name_means_that_name(void **state)
     assert_null(nearest_name("benchmark", names, 3)); /* of all three */
 }
 
+static void a_word_is_found_however_it_is_written(void **state)
+{
+    static const char names[] = "CUDA graphs, pin_memory, occupancy, synchronisation point";
+
+    assert_true(names_have(names, "cuda_graph"));
+    assert_true(names_have(names, "Pin-Memory"));
+    assert_true(names_have(names, "synchronization points"));
+    assert_false(names_have(names, "cuda"));
+    assert_false(names_have(names, "graphs, pin_memory"));
+    assert_false(names_have(names, ""));
+    assert_false(names_have(names, "--"));
+}
+
 static void advice_is_the_nearest_or_a_short_list(void **state)
 {
     static const char *const names[] = { "a1", "b2", "c3", "d4", "e5", "f6", "g7",
@@ -87,4 +100,5 @@ static void advice_is_the_nearest_or_a_short_list(void **state)
 
 TESTS(distances_of_known_pairs, long_names_are_cut_not_overrun,
       the_nearest_is_the_first_of_the_closest, what_is_far_from_all_is_near_to_none,
-      a_part_of_one_name_means_that_name, advice_is_the_nearest_or_a_short_list)
+      a_part_of_one_name_means_that_name, a_word_is_found_however_it_is_written,
+      advice_is_the_nearest_or_a_short_list)

@@ -40,7 +40,7 @@ static void rows_are_those_of_google_benchmark(void **state)
         result.real_ns[i] = cases[i].real;
         result.cpu_ns[i] = cases[i].cpu;
     }
-    bench_rows_add(&json, rows, &result, 2, 1);
+    bench_rows_add(&json, rows, &result, 2, 1, &bench_units[0], false);
     assert_int_equal(cJSON_GetArraySize(rows), ARRAY_SIZE(cases));
     for (int i = 0; i < (int)ARRAY_SIZE(cases); i++) {
         const cJSON *row = cJSON_GetArrayItem(rows, i);

@@ -1,5 +1,6 @@
 """A browser for tests of pages, and the accessibility checker axe. Without what they need a test is skipped."""
 import os
+import pathlib
 import shutil
 import subprocess
 import sys
@@ -11,8 +12,8 @@ def skip(reason):
 
 
 try:
-    import jinja2  # noqa: F401
     from selenium import webdriver
+    from selenium.webdriver.support.ui import WebDriverWait
 except ImportError as error:
     skip(f"{sys.executable} has no {error.name} (scripts/setup.sh --tests installs it)")
 
@@ -36,15 +37,45 @@ def axe_source(folder):
     return found[0].read_text(encoding="utf-8") if found else ""
 
 
-def open_browser():
+def open_browser(logs=("browser",)):
     options = webdriver.ChromeOptions()
     options.binary_location = shutil.which("chromium") or skip("there is no chromium")
     driver = shutil.which("chromedriver") or skip("there is no chromedriver (chromium-driver)")
     for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
                      "--force-prefers-reduced-motion"):
         options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    options.set_capability("goog:loggingPrefs", {log: "ALL" for log in logs})
     return webdriver.Chrome(options=options, service=webdriver.chrome.service.Service(driver))
+
+
+def wait(browser, script, *arguments):
+    WebDriverWait(browser, 60).until(lambda _: browser.execute_script(script, *arguments))
+
+
+def show(browser, path, width=1440, height=900, dark=False, fragment=""):
+    """Opens a page and waits until it is drawn."""
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
+                            {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500})
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [
+        {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]})
+    browser.get("about:blank")
+    browser.get(path.as_uri() + fragment)
+    wait(browser, "return document.documentElement.dataset.ready === 'yes'")
+
+
+def rendered(browser, path):
+    """The elements of a page as text, when it is drawn, all its sections open."""
+    browser.get(pathlib.Path(os.fsdecode(path)).absolute().as_uri())
+    browser.set_script_timeout(60)
+    return browser.execute_async_script("""
+        const done = arguments[0];
+        (function look() {
+            if (document.documentElement.dataset.ready !== "yes") { setTimeout(look, 20); return; }
+            let closed;
+            while ((closed = [...document.querySelectorAll("details:not([open])")]).length > 0)
+                for (const one of closed) { one.open = true; openSection(one); }
+            done(document.getElementById("root").outerHTML);
+        })();""")
 
 
 def runs_foreign_scripts(browser):

@@ -1,6 +1,6 @@
 /* Put before the C library (LD_PRELOAD), it makes the allocation number FAILING_MEMORY of the
  * process fail, and with "N+" that and all after it. At the end FAILING_MEMORY_COUNT, a file, has
- * how many there were. */
+ * how many there were. Programs that the process starts, as ptxas, have all their memory. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -25,6 +25,7 @@ __attribute__((constructor)) static void begin(void)
     failing = given != NULL ? atol(given) : 0;
     all_after = given != NULL && strchr(given, '+') != NULL;
     begun = 1;
+    unsetenv("LD_PRELOAD");
 }
 
 __attribute__((destructor)) static void end(void)

@@ -7,6 +7,13 @@ set -u
 program=$1
 # shellcheck source=tests/fixtures/command_line.sh
 . "$(dirname -- "$0")/../fixtures/command_line.sh"
+
+# A line for each scenario that begins, and no complaint.
+says_what_runs()
+{
+    grep -q '^\[1/[0-9]*\] ' "$folder/err" || fail "it does not say what runs"
+    ! grep -v '^\[[0-9]*/[0-9]*\] [a-z0-9_]*$' "$folder/err" || fail "it complains"
+}
 export CHOKEPOINT_CACHE="${CHOKEPOINT_CACHE-$folder/cache}"
 
 # --- small runs ---
@@ -106,7 +113,7 @@ END
 expect any "a quick run" "$program" run item_sync --like="$folder/size.json" --device=cpu --out="$folder/result"
 says out "item_sync  loss_every 1 -> 20"
 says out "$folder/result/result.json"
-is_empty err
+says_what_runs
 [ -s "$folder/result/result.json" ] || fail "there is no result file"
 if command -v python3 >/dev/null; then # Shares are what was measured over ceilings that were, too.
     python3 -c 'import json, statistics, sys
@@ -180,7 +187,7 @@ different) wanted=1 ;;
 esac
 [ "$code" = "$wanted" ] || fail "exit code $code, not $wanted"
 says out "launch_overhead  launch eager -> eager (A/A)"
-is_empty err
+says_what_runs
 [ ! -e "$folder/aa/traces" ] || fail "traces were made"
 says aa/result.json '"launch_overhead/aa:2"'
 
@@ -222,18 +229,18 @@ is_one_line err
 
 # --- one core: what needs two is skipped, and a run that showed nothing does not pass ---
 one=$(taskset -cp $$ | sed 's/.*: *\([0-9]*\).*/\1/')
-expect 1 "a run of what needs two cores, on one" taskset -c "$one" "$program" run item_sync \
+expect 3 "a run of what needs two cores, on one" taskset -c "$one" "$program" run item_sync \
     loader_workers --device=cpu --quick --out="$folder/one"
 says out "shows only on a GPU, or on a host with at least two cores"
 says out "2 scenarios: 2 skipped"
 says out "Nothing was reproduced"
 says_not out "traces"
-is_empty err
-expect 1 "an A/A run of what needs two cores, on one" taskset -c "$one" "$program" run loader_workers --aa \
+says_what_runs
+expect 3 "an A/A run of what needs two cores, on one" taskset -c "$one" "$program" run loader_workers --aa \
     --device=cpu --quick --out="$folder/one-aa"
 says out "Nothing was compared"
 cp "$folder/result/result.json" "$folder/kept.json"
-expect 1 "a run that measures nothing, over older results" taskset -c "$one" "$program" run \
+expect 3 "a run that measures nothing, over older results" taskset -c "$one" "$program" run \
     loader_workers --device=cpu --quick --out="$folder/result"
 says err "keeps the results of"
 cmp -s "$folder/kept.json" "$folder/result/result.json" || fail "the older results are gone"
@@ -241,14 +248,18 @@ cmp -s "$folder/kept.json" "$folder/result/result.json" || fail "the older resul
 # Beside one that was reproduced a skipped scenario passes, but not strictly.
 for flag in --color=never --strict; do
     expect any "one skipped, with $flag" taskset -c "$one" "$program" run item_sync launch_overhead \
-        --device=cpu --quick --no-trace --out="$folder/one" "$flag"
-    verdict=$(sed -n 's/^.*"verdict":[[:space:]]*"\([a-z ]*\)".*$/\1/p' "$folder/one/result.json" | head -n 1)
-    wanted=1
-    [ "$flag $verdict" != "--color=never reproduced" ] || wanted=0
+        --device=cpu --quick --no-trace --out="$folder/beside" "$flag"
+    verdict=$(sed -n 's/^.*"verdict":[[:space:]]*"\([a-z ]*\)".*$/\1/p' "$folder/beside/result.json" | head -n 1)
+    case "$flag $verdict" in
+    *never*' reproduced') wanted=0 ;;
+    *never*) wanted=3 ;;
+    *) wanted=1 ;;
+    esac
     [ "$code" = "$wanted" ] || fail "exit code $code, not $wanted, where launch_overhead is $verdict"
 done
 expect 0 "the list, on one core" taskset -c "$one" "$program" list
-says out "only on a GPU, or on a host with at least two cores: not"
+tr -s '\n ' ' ' <"$folder/out" >"$folder/joined" # The widest name decides how the list folds its lines.
+says joined "only on a GPU, or on a host with at least two cores: not here"
 
 # --- what top and ps show ---
 # named RUN: sets $name to the name and the first argument of the child that measures for process RUN.
@@ -277,7 +288,7 @@ wait
 says out "no trace before the fix: "
 says out "no trace after the fix: "
 says out "$folder/removed/traces/small_batch.after.json.gz"
-! grep -q "1 reproduced" "$folder/out" || [ "$code" -eq 1 ] || fail "exit code $code, not 1"
+! grep -q "1 reproduced" "$folder/out" || [ "$code" -eq 3 ] || fail "exit code $code, not 3"
 says removed/result.json '"verdict"'
 
 # --- interrupted before a scenario is complete: all stays as it was ---
@@ -300,12 +311,26 @@ expect 130 "an interrupted run in a new folder" interrupted "$program" run all -
 says err "there are no results"
 [ -z "$(ls "$folder/cut")" ] || fail "something is left"
 
-# --- replaced: the traces are those of the new results ---
+# --- in a folder with results: those of other scenarios stay, with their traces ---
 expect any "a run in the same folder" "$program" run precision --device=cpu --quick --out="$folder/result"
 says err "has results of 20"
-says out "$folder/result/traces-2"
-[ -s "$folder/result/traces-2/precision.before.json.gz" ] || fail "there is no trace"
-[ ! -e "$folder/result/traces" ] || fail "the older traces are still there"
+[ -s "$folder/result/traces/precision.before.json.gz" ] || fail "there is no trace"
+[ -s "$folder/result/traces/item_sync.before.json.gz" ] || fail "an older trace is gone"
+grep -q '"item_sync/before"' "$folder/result/result.json" || fail "the older rows are gone"
+grep -q '"precision/before"' "$folder/result/result.json" || fail "there are no new rows"
+expect any "a pair of kernels in the same folder" "$program" run bank_conflicts --device=cpu --out="$folder/result"
+grep -q '"item_sync/before"' "$folder/result/result.json" || fail "a second of counting took minutes of measurement"
+[ -s "$folder/result/traces/item_sync.before.json.gz" ] || fail "its trace is gone"
+expect any "a scenario again" "$program" run precision --device=cpu --quick --out="$folder/result"
+[ -s "$folder/result/traces-2/precision.before.json.gz" ] || fail "the trace is not where it was free"
+[ ! -e "$folder/result/traces/precision.before.json.gz" ] || fail "the older trace is still there"
 expect 0 "diagnose finds them" "$program" diagnose "$folder/result"
+says out "item_sync.before"
+says out "precision.before"
+expect 0 "by the name that it had" "$program" diagnose "$folder/result/traces/precision.before.json.gz"
+sed -i 's/"host_name":[^,]*/"host_name": "elsewhere"/' "$folder/result/result.json"
+expect any "on another machine" "$program" run bank_conflicts --device=cpu --out="$folder/result"
+says err "are of another machine or build"
+[ -s "$folder/result.1/traces/item_sync.before.json.gz" ] || fail "what was set aside is gone"
 
 finish

@@ -97,7 +97,7 @@ def little_memory_costs_the_utilisation_only():
         # The kernel ends the child, or refuses it the memory that it would pin.
         short = "the host has no" in words or "no host memory" in words
         check("no utilisation is stated" in words and short, "it says what is short", words)
-        check(child.returncode in (0, 1), f"{arguments[0]} ends with {child.returncode}", words)
+        check(child.returncode in (0, 3), f"{arguments[0]} ends with {child.returncode}", words)
     group.close()
 
 

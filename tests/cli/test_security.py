@@ -82,7 +82,7 @@ def quiz(folder):
 @promises("No shell is started")
 def no_shell(folder):
     pattern = re.compile(r"\b(popen|system|wordexp)\(|/bin/sh|shell=True|os\.system")
-    for place in ("harness", "scenarios", "benches", "kernels", "scripts/report_page", "scripts/plots", "scripts/common"):
+    for place in ("harness", "scenarios", "benches", "kernels", "scripts/plots", "scripts/common"):
         for path in sorted((source / place).rglob("*.[chp]*")):
             if path.suffix in (".c", ".h", ".py") and path.stem != "rounds_of":
                 check(not pattern.search(path.read_text()), f"{path} starts a shell")
@@ -103,12 +103,12 @@ def no_shell(folder):
     check(not (folder / "OWNED").exists(), "a command in a trace's name was run")
 
 
-@promises("Only six programs are started")
-def six_programs(folder):
+@promises("Only five programs are started")
+def five_programs(folder):
     found = {str(path.relative_to(source)) for place in ("harness", "scenarios", "benches")
              for path in (source / place).rglob("*.c") if re.search(r"\b(exec[vl][pe]*|posix_spawnp?)\(", path.read_text())}
-    check(found == {"harness/base/system/side_program.c", "harness/cli/job/rank_job.c", "harness/cli/traces/record.c",
-                    "harness/cli/traces/program_file.c", "harness/lab/experiment/parent/process.c"},
+    check(found == {"harness/base/system/side_program.c", "harness/cli/job/rank_job.c", "harness/cli/traces/user_program.c",
+                    "harness/lab/experiment/parent/process.c"},
           "programs are started in other files", found)
 
 
@@ -151,15 +151,17 @@ def kernels(folder):
 @promises("Libraries of devices")
 def plugins(folder):
     built = pathlib.Path(program).parent / "libchokepoint_cpu.so"
-    place = folder / "plugins"
-    place.mkdir()
+    above = folder / "above"
+    place = above / "plugins"
+    place.mkdir(parents=True)
+    os.chmod(above, 0o755)
     os.chmod(place, 0o755)
     shutil.copy(built, place)
     os.chmod(place / built.name, 0o755)
     environment = {**os.environ, "CHOKEPOINT_PLUGINS": str(place)}
     bench = ("bench", "--device=cpu", "--benchmark_filter=lat_event", "--benchmark_repetitions=1")
     call(*bench, code=0, env=environment)
-    for what, mode in ((place, 0o777), (place, 0o757), (place / built.name, 0o757)):
+    for what, mode in ((place, 0o777), (place, 0o757), (place / built.name, 0o757), (above, 0o777)):
         os.chmod(what, mode)
         done = call(*bench, code=3, env=environment)
         check("others may write" in done.stderr, "a plugin of anybody", done.stderr)
@@ -360,7 +362,7 @@ def control_characters(folder):
              ("diagnose", bad, "--verbose"), ("diagnose", folder / f"none{UGLY}.json"),
              ("digest", good, f"--out={folder}/{UGLY}.digest"), ("job", folder / f"{UGLY}.digest", f"--out={folder}/{UGLY}.html"),
              ("digest", bad, f"--out={folder}/bad"), ("job", bad), ("kernel", bad), ("kernel", folder / f"{UGLY}.ptx"),
-             ("report", good, f"--out={folder}/r{UGLY}.html"), ("record", f"--traces={folder}/{UGLY}", "--", "true"),
+             ("report", good, f"--out={folder}/r{UGLY}.html"), ("report", box, f"--site={folder}/s{UGLY}"), ("record", f"--traces={folder}/{UGLY}", "--", "true"),
              ("kernel", "uncoalesced_access_before", f"--out={folder}/k{UGLY}.html"), ("quiz", "--kernels", "--sheet=1", f"--out={folder}/q{UGLY}"),
              ("train", "--device=cpu", "--steps=2", "--model=light", f"--trace={folder}/{UGLY}.json")]
     for arguments in where:
@@ -507,6 +509,45 @@ def digests_are_checked(folder):
             done = call(command, file)
             check(done.returncode == 2 and "long.digest" in done.stderr, f"{command} of a digest that is no digest",
                   done.stdout, done.stderr)
+
+
+def history(path):
+    path.write_text("".join(json.dumps({
+        "date": f"2026-03-{day:02}T10:00:00+00:00", "machine": "m", "row": "x", "metric": "real_time", "statistic": "best",
+        "unit": "us", "value": 1000 + day, "repetitions": 9}) + "\n" for day in range(1, 13)), encoding="utf-8")
+
+
+@promises("`report --site` removes pages")
+def site_removes(folder):
+    site, outside = folder / "site", folder / "outside.html"
+    site.mkdir()
+    (folder / "in").mkdir()
+    history(folder / "in/h.jsonl")
+    for path in (outside, site / "old.html", site / "notes.txt"):
+        path.write_text("mine", encoding="utf-8")
+    call("report", folder / "in", f"--site={site}", code=2)
+    check(len(list(site.iterdir())) == 2, "a folder that is no site is written to", *site.iterdir())
+    (site / "link.html").symlink_to(outside)
+    names = ("old.html", "notes.txt", "link.html", "../outside.html", str(outside))
+    (site / "index.json").write_text(json.dumps({"site": {"pages": [{"page": name} for name in names]}}), encoding="utf-8")
+    call("report", folder / "in", f"--site={site}", code=0)
+    check({path.name for path in site.iterdir()} == {"in-h.jsonl.html", "index.html", "index.json", "link.html", "notes.txt"},
+          "only old.html goes", *site.iterdir())
+    check(outside.read_text(encoding="utf-8") == "mine", "a page that a link leads to")
+
+
+@promises("A site is published")
+def site_links(folder):
+    history(folder / "secret.jsonl")
+    results = folder / f"in{UGLY}"
+    results.mkdir()
+    history(results / "h.jsonl")
+    (results / "link.jsonl").symlink_to(folder / "secret.jsonl")
+    (results / "folder").symlink_to(folder)
+    call("report", results, f"--site={folder}/site", code=0)
+    index = json.loads((folder / "site/index.json").read_text(encoding="utf-8"))["site"]
+    check(len(index["pages"]) == 1 and len(index["left_out"]) == 2, "links have no pages", index)
+    check("\x1b" not in str(index) and "\u202e" not in index["pages"][0]["name"], "names are printed as they are", index)
 
 
 signal.signal(signal.SIGPIPE, signal.SIG_DFL)

@@ -70,7 +70,9 @@ static float of_f16(uint16_t half)
 
 static void put(void *to, size_t i, enum dtype dtype, float value)
 {
-    if (dtype == DTYPE_F32)
+    if (dtype == DTYPE_F64)
+        ((double *)to)[i] = (double)value;
+    else if (dtype == DTYPE_F32)
         ((float *)to)[i] = value;
     else
         ((uint16_t *)to)[i] = dtype == DTYPE_BF16 ? bf16_of(value) : f16_of(value);
@@ -78,6 +80,8 @@ static void put(void *to, size_t i, enum dtype dtype, float value)
 
 static float get(const void *from, size_t i, enum dtype dtype)
 {
+    if (dtype == DTYPE_F64)
+        return (float)((const double *)from)[i];
     if (dtype == DTYPE_F32)
         return ((const float *)from)[i];
     return dtype == DTYPE_BF16 ? of_bf16(((const uint16_t *)from)[i])
@@ -150,7 +154,9 @@ static void compare(const struct product *product, const struct matrices *a,
         if (find_place(g, (int64_t)i, &p, &row, &column))
             expected = dot(g, a, b, p, row, column) + (g->accumulate ? expected : 0);
         found = (double)get(c->host, i, c->dtype);
-        step = c->dtype == DTYPE_F32 ? 0x1p-22 : c->dtype == DTYPE_BF16 ? 0x1p-7 : 0x1p-10;
+        step = c->dtype == DTYPE_F32 || c->dtype == DTYPE_F64 ? 0x1p-22
+               : c->dtype == DTYPE_BF16                       ? 0x1p-7
+                                                              : 0x1p-10;
         if (!(fabs(found - expected) <= step * fabs(expected)))
             fail_msg("%s, %s to %s: element %zu is %g, expected %g", product->what,
                      dtype_name(g->dtype_ab), dtype_name(g->dtype_c), i, found, expected);
@@ -191,7 +197,7 @@ static void multiply_in_all_types(struct cpu_device_test *test, struct product p
 {
     static const enum dtype types[][2] = {
         { DTYPE_F32, DTYPE_F32 }, { DTYPE_BF16, DTYPE_BF16 }, { DTYPE_BF16, DTYPE_F32 },
-        { DTYPE_F16, DTYPE_F16 }, { DTYPE_F16, DTYPE_F32 },
+        { DTYPE_F16, DTYPE_F16 }, { DTYPE_F16, DTYPE_F32 },   { DTYPE_F64, DTYPE_F64 },
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(types); i++)
@@ -206,7 +212,8 @@ static void multiply_in_all_types(struct cpu_device_test *test, struct product p
 static void products_of_all_transposes_and_sizes_are_right(void **state)
 {
     static const int sizes[][3] = {
-        { 1, 1, 1 }, { 1, 64, 33 }, { 17, 64, 64 }, { 5, 7, 3 }, { 33, 1, 65 }, { 64, 192, 64 },
+        { 1, 1, 1 },   { 1, 64, 33 },   { 17, 64, 64 },   { 5, 7, 3 },
+        { 33, 1, 65 }, { 64, 192, 64 }, { 101, 13, 520 },
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(sizes); i++)

@@ -2,7 +2,7 @@
 #include "harness/base/clock.h"
 #include "harness/device/cpu/host_health.h"
 #include "tests/fixtures/lab/cpu_device.h"
-#include "tests/fixtures/made_machine.h"
+#include "tests/fixtures/made/made_machine.h"
 
 #include <math.h>
 #include <string.h>
@@ -104,7 +104,7 @@ static void a_device_tells_its_own(void **state)
         assert_true(health.power_limit_w == 700);
         assert_int_equal(health.persistence, 1);
         assert_int_equal(properties->cuda_driver, 13000);
-        assert_true(properties->cuda_runtime >= 13000);
+        assert_true(properties->cuda_runtime >= 12040);
         assert_string_equal(properties->attention_library, properties->fused_attention
                                                                ? "cuDNN 9.19.0"
                                                                : "built without cuDNN's headers");

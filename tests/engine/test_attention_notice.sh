@@ -30,5 +30,5 @@ train 3000,0 || fail "a plan was there, exit code $?"
 train 3000,4001 || fail "our own kernels run, exit code $?"
 [ "$(grep -c 'our own kernels.*the stand-in.s reason' "$folder/err")" = 1 ] || fail "not one notice"
 train 3000,2000
-[ $? -eq 1 ] || fail "a bad parameter passed"
+[ $? -eq 3 ] || fail "a bad parameter passed"
 grep -q 'cudnnBackendFinalize failed' "$folder/err" || fail "no reason"

@@ -127,6 +127,15 @@ static void graphs_of_several_lengths_survive_every_fault(void **state)
                     "launch=graph graphs=latest loss_every=3");
 }
 
+static void pinning_in_the_loop_survives_every_fault(void **state)
+{
+    static const char *const calls[] = { "host_alloc", "copy", "event", "kernel" };
+
+    for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
+        check_calls("model=light blocks=1 tokens=6 input=loaded pinning=loop loss_every=3",
+                    calls[i]);
+}
+
 static void experts_survive_every_fault(void **state)
 {
     static const char *const calls[] = { "alloc",  "host_alloc", "copy",  "memset",
@@ -144,6 +153,7 @@ int main(void)
         cmocka_unit_test(two_streams_survive_every_fault),
         cmocka_unit_test(checkpointing_survives_every_fault),
         cmocka_unit_test(graphs_of_several_lengths_survive_every_fault),
+        cmocka_unit_test(pinning_in_the_loop_survives_every_fault),
         cmocka_unit_test(experts_survive_every_fault),
     };
     setenv("CHOKEPOINT_CACHE", "test-cache", 0);

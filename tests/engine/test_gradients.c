@@ -151,6 +151,12 @@ static void image_model_with_fused_attention(void **state)
                         "attention=fused");
 }
 
+static void sequence_model_in_double_precision(void **state)
+{
+    check_model(*state, "model=light batch=6 accumulate=2 precision=fp32 rate=0.01 launch=eager "
+                        "linear=fp64 checkpointing=block");
+}
+
 /* A token that changes its expert makes the loss jump. None does if all have the last one. */
 static void image_model_with_experts(void **state)
 {
@@ -193,5 +199,6 @@ static void sequence_model_with_fused_attention_checkpointed(void **state)
 
 TESTS_WITH(open_device, close_device, image_model, image_model_unfused, sequence_model,
            sequence_model_accumulated_and_checkpointed, image_model_with_fused_attention,
-           image_model_with_experts, image_model_whose_tokens_have_different_experts,
-           image_model_with_strided_heads, sequence_model_with_fused_attention_checkpointed)
+           sequence_model_in_double_precision, image_model_with_experts,
+           image_model_whose_tokens_have_different_experts, image_model_with_strided_heads,
+           sequence_model_with_fused_attention_checkpointed)

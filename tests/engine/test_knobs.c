@@ -51,7 +51,7 @@ static void assert_prints(const struct training_config *config, const char *name
 
 static void assert_same_text(const struct training_config *a, const struct training_config *b)
 {
-    char text_a[1024], text_b[1024];
+    char text_a[KNOBS_TEXT], text_b[KNOBS_TEXT];
 
     assert_int_equal(knobs_print(a, text_a, sizeof text_a), STATUS_OK);
     assert_int_equal(knobs_print(b, text_b, sizeof text_b), STATUS_OK);
@@ -89,7 +89,7 @@ static void what_is_printed_reads_back_the_same(void **state)
 
     for (size_t i = 0; i < ARRAY_SIZE(settings); i++) {
         struct training_config config = configured(settings[i]), again;
-        char text[1024];
+        char text[KNOBS_TEXT];
 
         assert_int_equal(knobs_print(&config, text, sizeof text), STATUS_OK);
         knobs_defaults(&again);
@@ -331,7 +331,7 @@ static void settings_are_applied_all_or_none(void **state)
 static void too_little_room_for_text_is_an_error_not_a_cut(void **state)
 {
     struct training_config config = configured("seed=1234567");
-    char text[1024], whole[1024];
+    char text[KNOBS_TEXT], whole[KNOBS_TEXT];
 
     assert_int_equal(knob_get(&config, "seed", text, 7), STATUS_BAD_USAGE);
     assert_int_equal(knob_get(&config, "seed", text, 8), STATUS_OK);
@@ -399,7 +399,7 @@ static void a_resolved_configuration_survives_being_printed(void **state)
 
     for (size_t i = 0; i < ARRAY_SIZE(settings); i++) {
         struct training_config config = resolved(settings[i], &cuda), again;
-        char text[1024];
+        char text[KNOBS_TEXT];
 
         assert_int_equal(knobs_print(&config, text, sizeof text), STATUS_OK);
         again = resolved(text, &cuda);
@@ -651,6 +651,11 @@ static void what_cannot_be_is_refused_with_the_reason(void **state)
         { &cpu, "ranks=2 parallel=pipeline blocks=1", "",
           "blocks=1 with ranks=2 and parallel=pipeline: every rank has a block at least; set "
           "blocks to ranks or more, or parallel=data" },
+        { &cpu, "ranks=2 batch=8 accumulate=2 gradient_sync=micro_batch optimizer_state=sharded",
+          "",
+          "gradient_sync=micro_batch with optimizer_state=sharded and parameters=whole: a rank has "
+          "the sums of its part only, so that the next micro-batch has nothing to be added to; set "
+          "gradient_sync=update, or optimizer_state=whole and parameters=whole" },
         { &cpu, "ranks=2 parallel=pipeline optimizer=unfused", "",
           "optimizer=unfused with parallel=pipeline: a rank updates its tensors in one kernel, "
           "which knows those of the others by their norm; set optimizer=multi_tensor or "

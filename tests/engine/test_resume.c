@@ -130,7 +130,9 @@ static const struct {
     { IMAGES, "collate=loop" },
     { IMAGES, "prefetch=1" },
     { IMAGES, "persistent_workers=no" },
+    { IMAGES, "resize_threads=3" },
     { IMAGES, "host_memory=pageable" },
+    { IMAGES, "pinning=loop" },
     { IMAGES, "transfer=blocking" },
     { IMAGES, "pixels=fp32" },
     { IMAGES, "copies=per_tensor" },
@@ -152,6 +154,7 @@ static const struct {
     { IMAGES, "self_comparison=pairs" },
     { IMAGES, "profiler=stacks" },
     { IMAGES, "kept_loss=graph" },
+    { IMAGES, "garbage=collected" },
     { IMAGES, "save_every=2" },
     { IMAGES, "save_mode=blocking" },
 };

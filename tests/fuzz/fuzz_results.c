@@ -59,9 +59,9 @@ static void check_comparison(const struct compare_files *sides, const struct com
     for (int i = 0; i < COMPARE_VERDICTS; i++) sum += comparison.counts[i];
     PROMISE(sum == comparison.count);
     for (int i = 0; i < comparison.count; i++) check_row(&comparison.rows[i]);
-    remarks.passes = comparison_passes(&comparison, &remarks.gate, remarks.why, sizeof remarks.why);
-    PROMISE(remarks.passes == (remarks.why[0] == '\0'));
-    for (int i = 0; remarks.passes && i < comparison.count; i++)
+    remarks.end = comparison_end(&comparison, &remarks.gate, remarks.why, sizeof remarks.why);
+    PROMISE((remarks.end == GATE_PASSED) == (remarks.why[0] == '\0'));
+    for (int i = 0; remarks.end == GATE_PASSED && i < comparison.count; i++)
         PROMISE(gate_fault(&comparison.rows[i], &remarks.gate) == NULL);
     PROMISE(comparison_page(&console, &comparison, &remarks) == STATUS_OK);
     PROMISE(comparison_page(&markdown, &comparison, &remarks) == STATUS_OK);

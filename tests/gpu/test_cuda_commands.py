@@ -7,6 +7,7 @@ by instruction; their numbers do.
 
 import gzip
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -43,6 +44,16 @@ class Commands(unittest.TestCase):
         self.assertIn("adamw_multi_f32", kernels)
         said = run("diagnose", str(trace), codes=(0, 1))
         self.assertIn(cuda["findings"][0]["id"] + ": ", said)
+
+    def test_the_gpus_counters_are_in_the_trace_and_its_diagnosis(self):
+        trace = pathlib.Path(self.folder.name) / "trace.json.gz"
+        os.environ["CHOKEPOINT_CUPTI"] = "counters=1"
+        self.addCleanup(os.environ.pop, "CHOKEPOINT_CUPTI")
+        run(*TRAIN, "--device=cuda", f"--trace={trace}")
+        counters = json.loads(run("diagnose", "--format=json", str(trace), codes=(0, 1)))["traces"][0]["counters"]
+        self.assertEqual(counters["text"], "SMs active 60%, matrix units 30%, device memory 45%, occupancy 50%")
+        self.assertIsNone(counters["bound"])
+        self.assertIn(counters["text"], " ".join(run("diagnose", str(trace), codes=(0, 1)).split()))
 
     def test_a_ladder_ends_when_its_time_does(self):
         ladder = json.loads(run("train", "--ladder", "--device=cuda", "--model=light", "--time-budget=8", "--format=json"))

@@ -22,8 +22,8 @@ from retime_trace import retime
 COUNTS = {
     "collectives_per_step", "collective_bytes_per_step", "late_gradient_bytes_per_step", "launches_per_step",
     "captures_per_step", "op_bytes_per_step", "model_flops_per_step", "syncs_per_step", "copies_per_step",
-    "h2d_bytes_per_step", "d2d_bytes_per_step", "d2h_bytes_per_step", "allocations_per_step", "padding_share",
-    "workers_started_per_step", "micro_batch_samples", "log_syncs_per_step", "skipped_updates_per_step", "activation_peak_bytes",
+    "h2d_bytes_per_step", "d2d_bytes_per_step", "d2h_bytes_per_step", "allocations_per_step", "host_allocations_per_step",
+    "padding_share", "workers_started_per_step", "micro_batch_samples", "log_syncs_per_step", "skipped_updates_per_step", "activation_peak_bytes",
     "optimizer_state_bytes", "parameter_bytes", "late_parameter_bytes_per_step", "memory_peak_bytes", "memory_growth_bytes",
     "pipeline_idle_share", "busiest_rank_tokens",
 }
@@ -32,6 +32,7 @@ BY_STEPS = {("leak", "activation_peak_bytes")}
 # Scenarios that cannot be measured here: only their losses are compared, with these smaller settings.
 LOSSES_ONLY = {
     "naive_attention": "tokens=257",  # 1297 take minutes
+    "double_precision": "batch=2 tokens=5 width=64",  # the stand-in's products in fp64 are plain loops
     "serial_streams": "batch=2 tokens=5 width=64",  # it promises times alone
     "blocking_logger": "",  # which is skipped where a step takes longer than a line of the log
 }

@@ -22,7 +22,7 @@ SEED, CUTS = (int(word) for word in (sys.argv[3:] + ["1", "8"])[:2])
 failures = []
 # In place of chokepoint: it writes what it has whenever it has more, as ours does, and notes what it measured.
 STAND_IN = r'''
-import json, os, sys, time
+import gzip, json, os, sys, time
 words = sys.argv[1:]
 value = {one.split("=")[0]: one.partition("=")[2] for one in words if one.startswith("--")}
 def put(path, content):
@@ -49,7 +49,7 @@ elif words[0] == "run":
         put(value["--out"] + "/result.json", json.dumps({"context": {"device": "cuda"}, "chokepoint": {"scenarios": done}}))
     print(f"{len(done)} scenarios: all reproduced")
 elif words[0] == "diagnose":
-    print(json.dumps({"findings": [{"id": "host_sync"}]}))
+    print(json.dumps({"findings": [{"id": "host_sync"}], "traces": [{"counters": {"text": "SMs active 60%"}}]}))
 else:
     time.sleep(PAUSE)
     if "--benchmark_out" in value:
@@ -57,7 +57,8 @@ else:
         put(value["--benchmark_out"], '{"benchmarks": []}')
     print(json.dumps({"loss": LOSS}) if "--ranks" in value and words[0] == "train" else f"a line of {words[0]}")
     if "--trace" in value:
-        put(value["--trace"], "a trace")
+        with gzip.open(value["--trace"], "wt") as file:
+            file.write('{"chokepoint":{"steps":4,"rows":40,"step_time_us":100.000,"tracing_overhead":0.125}}')
     sys.exit(3 if os.environ.get("NO_GPU") else 0)
 '''
 
@@ -137,11 +138,12 @@ def try_steps(place):
     check([table(folder)[name][0] for name in ("test_gpu_bad", "test_gpu_hangs", "doctor")] == ["FAILED", "ok", "ok"],
           "what was cut runs again, and what failed does not", table(folder))
     call("--build", made, "--part", "tests", "--again", folder)
-    call("--build", made, "--part", "torch", "--only", "check|exec|heavy", folder, **path)
+    call("--build", made, "--part", "torch", "--only", "check|exec|heavy|counters", folder, **path)
     rows = table(folder)
     check([rows[name][0] for name in ("memcheck", "initcheck", "exec_nsys", "exec_ncu", "heavy")] ==
           ["ok", "ok", "ok", "skip", "ok"], "tools", rows)
     check("ERR_NVGPUCTRPERM" in rows["exec_ncu"][3] and rows["exec_nsys"][3] == "finds host_sync", "their figures", rows)
+    check(rows["counters"][3] == "SMs active 60%", "the GPU's counters", rows)
     log = pathlib.Path(folder, "log.txt").read_text()
     check(f"bf16: --tool initcheck --error-exitcode 9 --target-processes all {made}/test_gpu_kernels_program" in log, "initcheck")
     check(json.loads(pathlib.Path(folder, "heavy.json").read_text())["findings"], "the diagnosis of the heavy step")
@@ -150,6 +152,8 @@ def try_steps(place):
     check(table(f"{place}/counted")["exec_ncu"][:1] == ["ok"], "ncu sees kernels", table(f"{place}/counted"))
     call("--build", made, "--part", "bench", "--only", "ranks", folder)
     check(table(folder)["ranks_cpu"][3] == "loss 2.3, and 2.3 on the CPU device", "the loss of two ranks", table(folder))
+    call("--build", made, "--part", "bench", "--only", "tracing", folder)
+    check(table(folder)["tracing_graph_nodes"][3] == "tracing +12.5% of 100 us, 10 rows a step", "what tracing costs", table(folder))
     other = build(f"{place}/other", {}, loss='2.3 if "--device=cpu" in words else 2.4')
     call("--build", other, "--part", "bench", "--only", "ranks", f"{place}/apart", code=1)
     check(table(f"{place}/apart")["ranks_cpu"][0] == "FAILED", "a loss that is another", table(f"{place}/apart"))

@@ -545,6 +545,91 @@ static void kernels_without_a_time_are_told_as_dropped(void **state)
     OK(device_free(test->device, NULL, ALLOCATE_DIRECT, x));
 }
 
+/* The rows of a launch that are kernels, and whether their times are fitted. */
+static int kernels_of(uint32_t correlation, bool fitted)
+{
+    int count = 0;
+
+    for (int i = 0; i < recorded.count; i++)
+        count += recorded.records[i].kind == ACTIVITY_KERNEL &&
+                 recorded.records[i].correlation == correlation &&
+                 recorded.records[i].fitted == fitted;
+    return count;
+}
+
+/* The kernels of each launch of a graph in `recorded`. */
+static void assert_nodes(int launches, int nodes, bool fitted)
+{
+    int found = 0;
+
+    for (int i = 0; i < recorded.count; i++)
+        if (recorded.records[i].kind == ACTIVITY_RUNTIME &&
+            strcmp(recorded.records[i].name, "cudaGraphLaunch") == 0) {
+            assert_int_equal(kernels_of(recorded.records[i].correlation, fitted), nodes);
+            found++;
+        }
+    assert_int_equal(found, launches);
+    assert_int_equal(count_of(ACTIVITY_KERNEL, NULL), launches * nodes);
+    assert_int_equal(count_of(ACTIVITY_DRIVER, NULL), 0);
+}
+
+/* With CHOKEPOINT_CUPTI=nodes=0: from the second flush on. A graph that nobody knows brings the
+ * nodes' own records back. */
+static void a_launch_that_is_one_record_has_the_nodes_of_an_earlier_one(void **state)
+{
+    enum { NODES = 5, LAUNCHES = 3 };
+    struct cpu_device_test *test = *state;
+    float *x = cpu_device_memory(test->device, 16384);
+    struct graph *graphs[2];
+
+    for (int g = 0; g < 2; g++) {
+        OK(graph_begin(test->stream));
+        for (int i = 0; i < NODES; i++)
+            OK(LAUNCH(test->stream, DTYPE_F32, fill, ELEMENTS, .y = x, .value = 1));
+        OK(graph_end(test->stream, &graphs[g]));
+    }
+    begin(test);
+    OK(graph_launch(test->stream, graphs[0]));
+    end(test);
+    assert_nodes(1, NODES, false);
+    begin(test);
+    for (int i = 0; i < LAUNCHES; i++) OK(graph_launch(test->stream, graphs[0]));
+    end(test);
+    assert_nodes(LAUNCHES, NODES, true);
+    for (int i = 0; i < recorded.count; i++)
+        if (recorded.records[i].kind == ACTIVITY_KERNEL) {
+            assert_true(recorded.records[i].start_ns <= recorded.records[i].end_ns);
+            assert_true(early_ns(&recorded.records[i]) <= EARLY_NS);
+            assert_int_not_equal(recorded.records[i].grid[0], 0);
+        }
+    begin(test);
+    OK(graph_launch(test->stream, graphs[1]));
+    end(test);
+    assert_nodes(1, 1, false);
+    assert_int_equal(count_of(ACTIVITY_KERNEL, "CUDA graph"), 1);
+    begin(test);
+    for (int g = 0; g < 2; g++) OK(graph_launch(test->stream, graphs[g]));
+    end(test);
+    assert_nodes(2, NODES, false);
+    for (int g = 0; g < 2; g++) graph_destroy(graphs[g]);
+    OK(device_free(test->device, NULL, ALLOCATE_DIRECT, x));
+}
+
+/* Products are launched by calls of the driver's. */
+static void kernels_are_recorded_without_the_drivers_calls(void **state)
+{
+    enum { PRODUCTS = 20 };
+    struct cpu_device_test *test = *state;
+    float *x = cpu_device_memory(test->device, 16384);
+
+    begin(test);
+    for (int i = 0; i < PRODUCTS; i++) multiply(test, x);
+    end(test);
+    assert_true(count_of(ACTIVITY_KERNEL, NULL) >= PRODUCTS);
+    assert_int_equal(count_of(ACTIVITY_DRIVER, NULL), 0);
+    OK(device_free(test->device, NULL, ALLOCATE_DIRECT, x));
+}
+
 static void one_device_at_a_time_records(void **state)
 {
     struct device_options options = cpu_device_options;
@@ -577,6 +662,19 @@ static int open_recorded(void **state)
     return 0;
 }
 
+static int open_switched(void **state)
+{
+    setenv("CHOKEPOINT_CUPTI", "nodes=0,driver=0,buffers=2,device_buffers=8", 1);
+    sessions++;
+    return cpu_device_open(state);
+}
+
+static int close_switched(void **state)
+{
+    unsetenv("CHOKEPOINT_CUPTI");
+    return cpu_device_close(state);
+}
+
 static int open_nothing(void **state)
 {
     *state = NULL;
@@ -604,6 +702,11 @@ int main(void)
         cmocka_unit_test(every_kernel_has_exactly_one_launch),
         cmocka_unit_test(nodes_of_a_graph_share_their_launch),
     };
+    const struct CMUnitTest switched[] = {
+        cmocka_unit_test(a_launch_that_is_one_record_has_the_nodes_of_an_earlier_one),
+        cmocka_unit_test(kernels_are_recorded_without_the_drivers_calls),
+        cmocka_unit_test(threads_record_at_once_each_under_its_own_id),
+    };
     const struct CMUnitTest opening[] = {
         cmocka_unit_test(a_device_just_opened_has_recorded_nothing),
     };
@@ -613,5 +716,7 @@ int main(void)
         cmocka_run_group_tests_name("records of a GPU", tests, open_recorded, cpu_device_close);
     failed += cmocka_run_group_tests_name("records of a second device in the same process", again,
                                           open_recorded, cpu_device_close);
+    failed += cmocka_run_group_tests_name("records by CHOKEPOINT_CUPTI", switched, open_switched,
+                                          close_switched);
     return failed + cmocka_run_group_tests_name("records of an opening", opening, NULL, NULL);
 }

@@ -3,6 +3,7 @@
 
 - kernels/lessons/ptx/NAME.ptx, the PTX of NAME.cu for the oldest architecture that CUDA 13 knows, which runs on every
   newer one. The program has these texts in it, so that lessons run where there is no toolkit;
+- kernels/strides/strides.ptx, the same of strides.cu, whose kernels are for trying out and no lessons;
 - kernels/lessons/registers.txt, what ptxas makes of that PTX for each architecture: registers of a thread, bytes of its
   local memory, and bytes that it stores and loads there since registers ran out.
 
@@ -23,6 +24,7 @@ sys.dont_write_bytecode = True
 from nvcc import find_or_skip, plain  # noqa: E402
 
 FOLDER = pathlib.Path("kernels/lessons")
+STRIDES = pathlib.Path("kernels/strides/strides.cu")
 TABLE = FOLDER / "registers.txt"
 OLDEST, ARCHITECTURES = "75", ("80", "90", "100")
 COLUMNS = ("registers", "local", "spilled")
@@ -45,7 +47,7 @@ def compiled(nvcc, source, folder):
     ptx = folder / (source.stem + ".ptx")
     run(nvcc, "-std=c++17", "-O3", "-lineinfo", "--Werror", "all-warnings", f"-arch=compute_{OLDEST}", "-ptx", "-o", ptx,
         source)
-    return plain(ptx.read_text(), FOLDER)
+    return plain(ptx.read_text(), source.parent)
 
 
 def rows_of(nvcc, ptx, architecture, folder):
@@ -61,6 +63,10 @@ def rows_of(nvcc, ptx, architecture, folder):
         elif found := re.search(r"Used (\d+) registers", line):
             rows.setdefault(name, {})["registers"] = int(found[1])
     return rows
+
+
+def kept_ptx(source):
+    return source.with_suffix(".ptx") if source == STRIDES else FOLDER / "ptx" / (source.stem + ".ptx")
 
 
 def table_text(rows, compiler):
@@ -87,17 +93,18 @@ def main():
 
     with tempfile.TemporaryDirectory() as name, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         folder = pathlib.Path(name)
-        made = dict(zip(sources, pool.map(lambda source: compiled(nvcc, source, folder), sources)))
-        for source, ptx in made.items():
-            kept = FOLDER / "ptx" / (source.stem + ".ptx")
-            check_names(source, ptx, problems)
+        every = [*sources, STRIDES]
+        for source, ptx in zip(every, pool.map(lambda source: compiled(nvcc, source, folder), every)):
+            kept = kept_ptx(source)
+            if source != STRIDES:
+                check_names(source, ptx, problems)
             if renews:
                 kept.write_text(ptx)
             if not kept.exists() or (compiler == kept_compiler and kept.read_text() != ptx):
                 problems.append(f"{kept} is not what {compiler} makes of {source}; {stale}")
-        jobs = [(source, a) for source in sources for a in ARCHITECTURES if (FOLDER / "ptx" / (source.stem + ".ptx")).exists()]
+        jobs = [(source, a) for source in sources for a in ARCHITECTURES if kept_ptx(source).exists()]
         for (source, a), of in zip(jobs, pool.map(
-                lambda job: rows_of(nvcc, FOLDER / "ptx" / (job[0].stem + ".ptx"), job[1], folder), jobs)):
+                lambda job: rows_of(nvcc, kept_ptx(job[0]), job[1], folder), jobs)):
             for kernel, row in of.items():
                 rows.setdefault(kernel, {})[a] = row
 

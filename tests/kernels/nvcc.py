@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import sys
 
-OLDEST = 13  # the toolkit that the project wants
+OLDEST = 13  # what is kept is this one's
 
 
 def find():

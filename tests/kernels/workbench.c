@@ -50,6 +50,8 @@ static size_t element_bytes(const struct workbench *bench, enum element element)
         return bench->dtype == DTYPE_F32 ? 4 : 2;
     case BYTE:
         return 1;
+    case DOUBLE:
+        return 8;
     default:
         return 4;
     }
@@ -124,6 +126,8 @@ static void element_put(const struct workbench *bench, enum element element, uns
     } else if (element == REAL || element == FLOAT) {
         float stored = (float)value;
         memcpy(to, &stored, sizeof stored);
+    } else if (element == DOUBLE) {
+        memcpy(to, &value, sizeof value);
     } else if (element == INT32) {
         int32_t stored = (int32_t)value;
         memcpy(to, &stored, sizeof stored);
@@ -141,6 +145,10 @@ static double element_get(const struct workbench *bench, enum element element,
         return bench->dtype == DTYPE_BF16 ? bf16_to_double(stored) : f16_to_double(stored);
     } else if (element == REAL || element == FLOAT) {
         float stored;
+        memcpy(&stored, from, sizeof stored);
+        return stored;
+    } else if (element == DOUBLE) {
+        double stored;
         memcpy(&stored, from, sizeof stored);
         return stored;
     } else if (element == INT32) {

@@ -12,7 +12,7 @@
 #include "tests/kernels/runner.h"
 
 /* The type of a tensor's elements. REAL is the storage type under test. */
-enum element { REAL, FLOAT, INT32, BYTE };
+enum element { REAL, FLOAT, INT32, BYTE, DOUBLE };
 
 enum { TENSORS_MAX = 256, FINGERPRINTS_MAX = 4096 };
 

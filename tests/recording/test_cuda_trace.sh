@@ -33,10 +33,10 @@ done
 "$python" "$here/check_causes.py" "$folder"/*.json.gz || fail "check_causes.py"
 
 rm -f "$folder"/*.gz
-export CHOKEPOINT_FAKE_CUPTI=cuptiSubscribe_v2=39
+export CHOKEPOINT_FAKE_CUPTI=subscribe=39
 trace before
 [ $? -eq 3 ] || fail "the exit code where another profiler is attached"
-grep -q "CUPTI for another tool is there already" "$folder/err" || fail "$(cat "$folder/err")"
+grep -q "another profiler is attached to this process" "$folder/err" || fail "$(cat "$folder/err")"
 [ ! -e "$folder/before.json.gz" ] || fail "a trace that could not be recorded was written"
 
 export CHOKEPOINT_FAKE_CUPTI=dropped=5

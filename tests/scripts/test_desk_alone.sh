@@ -16,11 +16,11 @@ copy()
 }
 
 mkdir "$work/tree"
-copy CMakeLists.txt scripts \
+copy CMakeLists.txt cmake docs scripts viewer \
     harness/base harness/text harness/checks harness/desk harness/fleet \
-    harness/cli/CMakeLists.txt harness/cli/desk_main.c harness/cli/line harness/cli/traces harness/cli/gate harness/cli/fleet \
+    harness/cli/CMakeLists.txt harness/cli/desk_main.c harness/cli/line harness/cli/traces harness/cli/gate harness/cli/fleet harness/cli/site \
     tests/CMakeLists.txt tests/base tests/text tests/checks tests/desk tests/fleet tests/fixtures tests/fuzz \
-    tests/cli/CMakeLists.txt tests/cli/traces tests/cli/gate tests/cli/fleet
+    tests/cli/CMakeLists.txt tests/cli/traces tests/cli/gate tests/cli/fleet tests/cli/site
 rm -r "$work/tree/tests/fixtures/lab"
 
 # No optimisation: most of the time goes into compiling. A ccache, if the environment asks for one, finds the same paths

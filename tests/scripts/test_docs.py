@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """docs/catalogue lists the scenarios as the program does, README.md shows the figures of the result that it names, and
-docs/results.md lists the metrics as metric.h does.
+docs/results.md lists the metrics as metric.h does, and docs/devices.md the switches of tracing.
 
 usage: test_docs.py PROGRAM SOURCE
 """
 import json
 import pathlib
 import re
+import statistics
 import subprocess
 import sys
 
@@ -24,13 +25,27 @@ def metrics(path):
     return [[name, unit, "".join(re.findall(r'"([^"]*)"', text))] for name, unit, text in found]
 
 
-def compare(title, written, meant):
+def switches(path):
+    """Name and usual value of each row of CUPTI_SWITCHES."""
+    rows = path.read_text().split("#define CUPTI_SWITCHES", 1)[1].split("struct", 1)[0]
+    return [list(row) for row in re.findall(r"X\((\w+), (\d+), \d+\)", rows)]
+
+
+def overheads_shown(source):
+    """The median and the most of all that tracing cost on GPUs, as docs/devices.md writes them."""
+    results = [json.loads(path.read_text()) for path in source.glob("results/nvidia-*/result.json")]
+    costs = [one["overhead"] for result in results for scenario in result["chokepoint"]["scenarios"]
+             for one in scenario["tracing"].values() if one and one.get("overhead") is not None]
+    return f"by {statistics.median(costs):.0%} at the median, and by up to {max(costs):.0%} of steps"
+
+
+def compare(title, written, meant, least=20):
     for row in [*[f"not there: {row}" for row in meant if row not in written],
                 *[f"too many: {row}" for row in written if row not in meant]]:
         print(f"{title}: {row}")
     if written != meant:
         print(f"{title}: should be {meant}")
-    return written == meant and len(meant) > 20
+    return written == meant and len(meant) > least
 
 
 def shown_figures(result, name):
@@ -72,9 +87,14 @@ sys.path.insert(0, str(source / "scripts"))
 from common import change_text, quantity
 
 listed = subprocess.run([program, "list", "--format=json"], stdout=subprocess.PIPE, check=True)
+devices = " ".join((source / "docs/devices.md").read_text().split())
 same = [compare("docs/catalogue/README.md", [row[0] for row in table(source / "docs/catalogue/README.md", "scenario")],
                 [scenario["name"] for scenario in json.loads(listed.stdout)["scenarios"]]),
         compare("docs/results.md", [[row[0], row[2], row[3]] for row in table(source / "docs/results.md", "member")],
                 metrics(source / "harness/engine/step/metric.h")),
+        compare("docs/devices.md", [row[:2] for row in table(source / "docs/devices.md", "switch")],
+                switches(source / "harness/device/cuda/cupti/cupti_switches.h"), 3),
+        compare("docs/devices.md", [overheads_shown(source)] if overheads_shown(source) in devices else [],
+                [overheads_shown(source)], 0),
         shows_its_result(source / "README.md")]
 sys.exit(not all(same))

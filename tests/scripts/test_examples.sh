@@ -124,8 +124,8 @@ kubernetes()
         CHOKEPOINT_CLAIM=claim "$source/examples/kubernetes-doctor.sh" "$@"
 }
 expect 1 "a fleet by kubectl" kubernetes all
-says out "Out: n1 device 5 (gemm 30% less)"
-says out "9 nodes"
+says out "Out: n1 GPU 5 (gemm 30% less)"
+says out "2 nodes, 9 GPUs"
 [ "$(tail -n 1 "$folder/kubectl.called")" = "delete jobs --selector=app=chokepoint-doctor --ignore-not-found" ] ||
     fail "jobs are left that hold GPUs: $(cat "$folder/kubectl.called")"
 [ ! -e "$folder/cluster-results/doctor-used-0.json" ] || fail "a node in use has a file"

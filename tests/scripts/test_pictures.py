@@ -58,19 +58,33 @@ class Committed(unittest.TestCase):
             tree = pathlib.Path(tree)
             shutil.copytree(checkout / "results", tree / "results")
             shutil.copytree(checkout / "docs/catalogue", tree / "docs/catalogue")
-            text = (checkout / "README.md").read_text()
-            for row in ("| `data` | `loader_workers`", "| [`results/cpu"):
+            for name, row in (("README.md", "| `data`: reading"), ("README.md", "**GPUs.** In"),
+                              ("docs/devices.md", "| [`results/cpu")):
+                text = (checkout / name).read_text()
                 self.assertIn(row, text)
-                (tree / "README.md").write_text(text.replace(row, row + " x", 1))
+                (tree / name).write_text(text.replace(row, row + " x", 1))
                 code, said = pictures(tree, "--check")
                 self.assertEqual(code, 1)
-                self.assertIn("README.md", said)
+                self.assertIn(name, said)
                 self.assertEqual(pictures(tree)[0], 0)
-                self.assertEqual((tree / "README.md").read_text(), text)
+                self.assertEqual((tree / name).read_text(), text)
             (tree / "README.md").write_text("no tables")
             code, said = pictures(tree, "--check")
             self.assertNotEqual(code, 0)
             self.assertIn("it has no place for the table", said)
+
+    def test_the_steps_of_readme_are_like_the_whole_run(self):
+        """What the picture shows of before and after is as much faster as the result says, within 15%."""
+        drawn = (checkout / "docs/timeline.light.svg").read_text()
+        before, after = (float(time) for time in re.findall(r"loss_every \d+ · \d+ steps, ([\d.]+) ms", drawn))
+        result = json.loads((checkout / "results/tour/result.json").read_text())
+        self.assertAlmostEqual(before / after / result["chokepoint"]["scenarios"][0]["effect"], 1, delta=0.15)
+
+    def test_the_pictures_of_pages_are_there_and_small(self):
+        readme = (checkout / "README.md").read_text()
+        sizes = [(checkout / path).stat().st_size for path in re.findall(r"\]\((docs/page-\w+\.png)\)", readme)]
+        self.assertEqual(len(sizes), 3)
+        self.assertLess(sum(sizes), 3e5)
 
     def test_they_are_small(self):
         for file in (checkout / "docs/catalogue").iterdir():
@@ -83,7 +97,7 @@ class Tree(unittest.TestCase):
 
     def setUp(self):
         if matplotlib is None:
-            self.skipTest("/usr/bin/python3 has no matplotlib (scripts/setup.sh --report installs it)")
+            self.skipTest("/usr/bin/python3 has no matplotlib (scripts/setup.sh --plots installs it)")
         self.tree = pathlib.Path(tempfile.mkdtemp(prefix="pictures."))
         self.addCleanup(shutil.rmtree, self.tree)
         (self.tree / "docs").mkdir()

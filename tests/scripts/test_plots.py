@@ -18,7 +18,7 @@ program, checkout = (pathlib.Path(sys.argv.pop(1)).resolve() for _ in range(2))
 try:
     import matplotlib
 except ImportError:
-    print("skipped: /usr/bin/python3 has no matplotlib (scripts/setup.sh --report installs it)")
+    print("skipped: /usr/bin/python3 has no matplotlib (scripts/setup.sh --plots installs it)")
     sys.exit(77)
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(checkout / "scripts"))
@@ -478,7 +478,7 @@ class Plots(unittest.TestCase):
         done = run("effects", result, "-o", folder / "never.svg", PYTHONPATH=str(hidden))
         self.assertEqual(done.returncode, 3)
         self.assertEqual(len(done.stderr.splitlines()), 1)
-        self.assertIn("scripts/setup.sh --report", done.stderr)
+        self.assertIn("scripts/setup.sh --plots", done.stderr)
         done = run("effects", result, "-o", folder / "figures.json", PYTHONPATH=str(hidden))
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertEqual(len(json.loads((folder / "figures.json").read_text())["rows"]), MANY)

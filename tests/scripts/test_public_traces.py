@@ -17,8 +17,14 @@ FIRST, FIRST_REJECTED, WORD = 125, 1, 125
 SKIPPED = 77
 
 program, folder = sys.argv[1], pathlib.Path(sys.argv[2])
-sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "desk/diagnosis"))
-invariants = importlib.import_module("invariants")
+for place in ("desk/diagnosis", "desk/diagnosis/words"):
+    sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / place))
+invariants, words = (importlib.import_module(name) for name in ("invariants", "words"))
+
+# By the traces' names: what the program was that their recorders had in mind (words.py).
+KINDS = {"serving": r"vllm|sglang", "foreign": r"^(e06|n46|n5[089]|n60|p5[79])_", "rocm": r"mi300|mi250|mi210",
+         "host": r"cpu_only|cpu_run|switchmoe_cpu",
+         "inference": r"inference|owlv2|_vit_|sam_amg|flux|sd35|sdpa|gemm|_add_|prefill|moe_|_bert_|timesformer|qwen|conv_8gpu|cpu_only"}
 
 if not (folder / "score.py").exists():
     print(f"skipped: {folder} does not have the public traces and their labels")
@@ -34,6 +40,9 @@ if figures["first"][0] < FIRST or figures["first"][2] > FIRST_REJECTED or figure
 for path in sorted(folder.glob("*_*.*")):
     page = subprocess.run([program, "diagnose", "--format=json", path], capture_output=True, text=True)
     if page.returncode == 0 and path.suffix != ".py":
+        console = subprocess.run([program, "diagnose", path], capture_output=True, text=True).stdout
+        kinds = [kind for kind, names in KINDS.items() if re.search(names, path.name)]
+        failures += [f"{path.name}: {what}" for what in words.wrong(json.loads(page.stdout), console, kinds)]
         failures += [f"{path.name}: {what}" for trace in json.loads(page.stdout)["traces"]
                      for what in invariants.broken(trace)]
 

@@ -78,9 +78,9 @@ the_list_has_one_package_a_line()
     expect_in out '^python3-numpy$'
     [ "$(wc -l <"$work/out")" -gt "$builds" ] || complain "--tests adds nothing"
     expect_in out '^python3-matplotlib$'
-    setup --list --report
+    setup --list --plots
     expect_in out '^python3-matplotlib$'
-    ! grep -q '^python3-numpy$' "$work/out" || complain "--report adds what the tests need"
+    ! grep -q '^python3-numpy$' "$work/out" || complain "--plots adds what the tests need"
 }
 
 without_apt_the_packages_are_named()

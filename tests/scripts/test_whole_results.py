@@ -9,6 +9,8 @@ after something changed in the folder, where a commit would be cut in two. After
 results or new ones: valid JSON, whose traces are there, whole, and of the same run. Nothing else may be there
 unless a process was killed, and then the next one removes it.
 
+Nothing measured is lost: each scenario that `run` had measured there is there after it, too.
+
 A full disk is a small tmpfs where one may be mounted, else a limit on the size of files (ulimit -f).
 """
 import gzip
@@ -98,6 +100,11 @@ class Run:
                 paths.add(trace)
         return paths
 
+    def measured(self, folder):
+        """The scenarios that have rows."""
+        with open(os.path.join(folder, "result.json"), encoding="utf-8") as file:
+            return {row["name"].split("/")[0] for row in json.load(file)["benchmarks"]}
+
     def may_be_left(self, path):
         """By a process that was killed."""
         return path == LOCK or is_temporary(path) or path.startswith("traces")
@@ -105,7 +112,7 @@ class Run:
     def check_second(self, first, second):
         for process in (first, second):
             refused = "another run is under way" in process.errors
-            expect(process.code == 2 if refused else process.code in (0, 1),
+            expect(process.code == 2 if refused else process.code in (0, 1, 3),
                    f"exit code {process.code}: {process.errors}")
         expect(first.code != 2 or second.code != 2, "both were refused")
 
@@ -249,7 +256,7 @@ class Place:
                 start = time.monotonic()
                 process = Process(command.arguments(folder, chance), folder)
                 process.wait()
-                expect(process.code in (0, 1), f"{command.name}: {process.errors}")
+                expect(process.code in (0, 1, 3), f"{command.name}: {process.errors}")
                 self.seconds[command.name] = time.monotonic() - start
                 expect(command.results(folder) is not None, f"{command.name}: no results")
 
@@ -260,7 +267,7 @@ class Place:
     def folder(self, command, parent=None):
         return os.path.join(parent or self.root, command.name.replace(" ", ""))
 
-    def check(self, command, folder, before, killed):
+    def check(self, command, folder, before, mishap=None):
         results = command.results(folder)
         expect(results is not None, "the results are gone")
         after = contents(folder)
@@ -269,8 +276,10 @@ class Place:
             expect(all(after.get(path) == digest for path, digest in old.items()),
                    "the old results have other traces")
         others = set(after) - results
-        if killed:
+        if mishap == "SIGKILL":
             others = {path for path in others if not command.may_be_left(path)}
+        if mishap == "SIGINT":  # It may end a command that has yet to look at what a killed one left.
+            others = {path for path in others if path not in before}
         expect(not others, f"more is there: {sorted(others)}")
 
     def kill(self, command, folder, number):
@@ -278,7 +287,7 @@ class Place:
         wait_for_a_moment(process, folder, self.chance, self.seconds[command.name])
         process.child.send_signal(number)
         process.wait()
-        expect(process.code in (0, 1, 128 + number), f"exit code {process.code}: {process.errors}")
+        expect(process.code in (0, 1, 3, 128 + number), f"exit code {process.code}: {process.errors}")
         return process
 
     def fill(self, command, folder, parent):
@@ -293,7 +302,7 @@ class Place:
         process.wait()
         if parent == self.small:
             subprocess.run(["mount", "-o", "remount,size=8m", self.small], check=True)
-        expect(process.code in (0, 1, 2), f"exit code {process.code}: {process.errors}")
+        expect(process.code in (0, 1, 2, 3), f"exit code {process.code}: {process.errors}")
         expect(process.code != 2 or process.errors, "it does not say what is wrong")
         return process
 
@@ -312,6 +321,7 @@ class Place:
         parent = self.small if mishap == "full disk" and self.has_small and self.chance.random() < 0.6 else self.root
         folder = self.folder(command, parent)
         before = contents(folder)
+        measured = command.measured(folder) if hasattr(command, "measured") else set()
         what = f"round {number}, {command.name}, {mishap}"
         try:
             if mishap == "full disk":
@@ -322,7 +332,8 @@ class Place:
                 process = self.kill(command, folder, getattr(signal, mishap))
             if hasattr(command, "check_output"):
                 command.check_output(process)
-            self.check(command, folder, before, mishap == "SIGKILL")
+            self.check(command, folder, before, mishap)
+            expect(not measured or measured <= command.measured(folder), f"lost: {measured}")
         except (Wrong, ValueError, KeyError, OSError, EOFError) as error:
             print(f"FAILED: {what}: {error!r}", *sorted(contents(folder)), sep="\n    ", flush=True)
             return command.name, mishap, "failed"
@@ -336,8 +347,8 @@ class Place:
             folder = self.folder(command)
             process = Process(command.arguments(folder, self.chance), folder)
             process.wait()
-            expect(process.code in (0, 1), f"{command.name}: {process.errors}")
-            self.check(command, folder, {}, False)
+            expect(process.code in (0, 1, 3), f"{command.name}: {process.errors}")
+            self.check(command, folder, {})
 
 
 def into_a_mount_namespace():

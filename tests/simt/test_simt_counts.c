@@ -213,6 +213,42 @@ static void instructions_of_one_lane_are_counted(void **state)
     assert_int_equal(counts.alone, 2);
 }
 
+/* Two warps, of which the second goes on with half of its lanes. */
+static void instructions_are_sorted_by_what_does_them(void **state)
+{
+    static const char body[] =
+        "ld.param.u64 %rd1, [p]; mov.u32 %r1, %tid.x; setp.ge.u32 %p1, %r1, 48; @%p1 bra L;"
+        "mov.f32 %f1, 0f3F800000; fma.rn.f32 %f2, %f1, %f1, %f1; mul.f32 %f3, %f2, %f1;"
+        "min.f32 %f3, %f3, %f1; ex2.approx.ftz.f32 %f3, %f3; div.rn.f32 %f3, %f1, %f2;"
+        "fma.rn.f16x2 %r2, %r1, %r1, %r1; add.rn.f64 %fd1, %fd1, %fd1;"
+        "cvt.f64.f32 %fd2, %f1; L: mov.u32 %r3, 0;"
+        "shfl.sync.idx.b32 %r4, %r1, 0, 31, -1; st.shared.u32 [s], %r3;"
+        "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%f4,%f5,%f6,%f7}, {%r3,%r3,%r3,%r3},"
+        " {%r3,%r3}, {%f4,%f5,%f6,%f7}; bar.sync 0;";
+    static const uint64_t wanted[SIMT_WORK_COUNT] = {
+        [SIMT_FP32] = 4,     [SIMT_FP16] = 2,    [SIMT_FP64] = 2,    [SIMT_TENSOR] = 2,
+        [SIMT_SPECIAL] = 4,  [SIMT_ALU] = 4,     [SIMT_CONVERT] = 2, [SIMT_MEMORY] = 2,
+        [SIMT_EXCHANGE] = 2, [SIMT_CONTROL] = 6, [SIMT_MOVE] = 8,
+    };
+    _Alignas(256) static uint32_t memory[WORDS];
+    struct ptx_machine machine;
+    struct simt_mix mix;
+
+    ptx_machine_open(&machine, ".shared .align 4 .b8 s[4]; .reg .f64 %fd<4>;", body);
+    ptx_machine_memory(&machine, memory, sizeof memory, sizeof memory);
+    if (!ptx_machine_run(&machine, 1, 64, memory))
+        fail_msg("%s: %s", simt_finding_text(machine.finding.kind), machine.finding.detail);
+    mix = simt_mix_of(machine.simt, machine.kernel);
+    for (int work = 0; work < SIMT_WORK_COUNT; work++)
+        if (mix.of[work] != wanted[work])
+            fail_msg("%llu of work %d, not %llu", (unsigned long long)mix.of[work], work,
+                     (unsigned long long)wanted[work]);
+    assert_int_equal(mix.matrix_products[SIMT_MATRIX_TF32], 2 * 16 * 8 * 8);
+    /* fma, mul, fma.f16x2, add.f64 of 48 lanes */
+    assert_int_equal(mix.flops, 48 * (2 + 1 + 4 + 1) + 2 * 2 * 16 * 8 * 8);
+    ptx_machine_close(&machine);
+}
+
 static void a_launch_without_end_is_stopped(void **state)
 {
     struct ptx_machine machine;
@@ -234,4 +270,4 @@ TESTS(bytes_and_shifted_sectors_are_counted, loads_that_wait_for_each_other_are_
       needed_barriers_are_told_from_others, barriers_for_global_memory_are_needed,
       conflicts_of_atomic_operations_are_counted, local_memory_is_counted,
       lines_and_samples_have_their_counts, instructions_of_one_lane_are_counted,
-      a_launch_without_end_is_stopped)
+      instructions_are_sorted_by_what_does_them, a_launch_without_end_is_stopped)

@@ -3,6 +3,7 @@
  * anything. */
 #include "harness/simt/simt.h"
 #include "tests/fixtures/cmocka_prelude.h"
+#include "tests/fixtures/documents/document_list.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -326,19 +327,11 @@ static const char *const instructions[] = {
     "vsub2",        "vsub4",         "wgmma",     "wmma",       "xor",
 };
 
-/* docs/kernels.md lists those that no table has, between two marks. With RENEW_DOCS set it is
- * written. */
+/* docs/kernels.md lists those that no table has. */
 static void the_document_lists_what_is_unknown(void **state)
 {
-    static const char begin[] = "<!-- unknown: begin -->\n", end[] = "<!-- unknown: end -->\n";
-    const char *path = DOCUMENTS "/kernels.md";
-    char wanted[4096] = "", *text = NULL, *from, *to;
-    size_t bytes = 0;
-    FILE *file = fopen(path, "r");
+    char wanted[4096] = "";
 
-    assert_non_null(file);
-    assert_true(getdelim(&text, &bytes, '\0', file) > 0);
-    fclose(file);
     for (size_t i = 0, column = 0; i < ARRAY_SIZE(instructions); i++)
         if (!simt_knows(instructions[i])) {
             size_t length = strlen(wanted), own = strlen(instructions[i]) + 4;
@@ -347,19 +340,7 @@ static void the_document_lists_what_is_unknown(void **state)
             snprintf(wanted + length, sizeof wanted - length, "%s`%s`", apart, instructions[i]);
         }
     strcat(wanted, "\n");
-    from = strstr(text, begin);
-    to = strstr(text, end);
-    assert_non_null(from);
-    assert_non_null(to);
-    from += strlen(begin);
-    if (getenv("RENEW_DOCS") != NULL) {
-        file = fopen(path, "w");
-        fprintf(file, "%.*s%s%s", (int)(from - text), text, wanted, to);
-        fclose(file);
-    } else if ((size_t)(to - from) != strlen(wanted) || memcmp(from, wanted, strlen(wanted)) != 0) {
-        fail_msg("docs/kernels.md should list, as RENEW_DOCS=1 writes it:\n%s", wanted);
-    }
-    free(text);
+    document_list(DOCUMENTS "/kernels.md", "unknown", wanted);
 }
 
 TESTS(dynamic_shared_memory_follows_the_kernels_own,

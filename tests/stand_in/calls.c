@@ -132,10 +132,10 @@ WRAP_AND(cudaStreamSynchronize, (cudaStream_t stream), (stream),
                   stand_in_stream_id(stream)))
 WRAP_AND(cudaEventSynchronize, (cudaEvent_t event), (event),
          end_wait(&call, CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE,
-                  CUPTI_SYNCHRONIZATION_INVALID_VALUE))
+                  (uint32_t)CUPTI_SYNCHRONIZATION_INVALID_VALUE))
 WRAP_AND(cudaDeviceSynchronize, (void), (),
          end_wait(&call, CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE,
-                  CUPTI_SYNCHRONIZATION_INVALID_VALUE))
+                  (uint32_t)CUPTI_SYNCHRONIZATION_INVALID_VALUE))
 
 static void end_alloc(struct stand_in_call *call, cudaError_t error, void **memory, size_t bytes,
                       bool pinned, bool ordered)

@@ -1,6 +1,6 @@
-/* cuBLAS's part of the stand-in: column-major products, which oneDNN computes in fp32, in place of
- * loading the library. The handle must have been given a workspace after it was given its
- * stream. */
+/* cuBLAS's part of the stand-in: column-major products, which oneDNN computes in fp32 and a plain
+ * loop in fp64, in place of loading the library. The handle must have been given a workspace after
+ * it was given its stream. */
 #include "harness/device/cuda/libraries/cublas.h"
 
 #include "harness/device/cpu/arithmetic/convert.h"
@@ -22,9 +22,14 @@ static enum dtype dtype_of(int type)
     return type == CUDA_R_32F ? DTYPE_F32 : type == CUDA_R_16BF ? DTYPE_BF16 : DTYPE_F16;
 }
 
+static long long bytes_of(int type)
+{
+    return type == CUDA_R_64F ? 8 : type == CUDA_R_32F ? 4 : 2;
+}
+
 static void *at(const void *matrix, long long elements, int type)
 {
-    return (char *)(uintptr_t)matrix + elements * (type == CUDA_R_32F ? 4 : 2);
+    return (char *)(uintptr_t)matrix + elements * bytes_of(type);
 }
 
 /* [columns, rows] floats without gaps of a matrix that is stored by columns; `memory` is to be
@@ -50,6 +55,24 @@ static bool is_zero(const float *values, long rows, long columns, int ld)
             if (values[column * ld + row] != 0)
                 return false;
     return true;
+}
+
+static void multiply_doubles(const struct operation *operation, const double *first,
+                             const double *second, double *c)
+{
+    int ld_first = operation->product.ld_first, ld_second = operation->product.ld_second;
+    int m = operation->product.m, k = operation->product.k;
+
+    for (int column = 0; column < operation->product.n; column++)
+        for (int row = 0; row < m; row++) {
+            double *sum = &c[(long)column * operation->product.ld_c + row];
+            *sum = operation->product.beta == 0 ? 0 : *sum;
+            for (int i = 0; i < k; i++)
+                *sum += first[operation->product.transpose_first ? (long)row * ld_first + i
+                                                                 : (long)i * ld_first + row] *
+                        second[operation->product.transpose_second ? (long)i * ld_second + column
+                                                                   : (long)column * ld_second + i];
+        }
 }
 
 /* By columns, c = a b is what c' = b' a' is by rows, which oneDNN multiplies. */
@@ -82,7 +105,7 @@ static void multiply(const struct operation *operation, void *first, void *secon
 static cudaError_t use_matrix(const struct operation *operation, const void *matrix, int type,
                               int rows, int columns, int ld, bool store)
 {
-    size_t bytes = type == CUDA_R_32F ? 4 : 2;
+    size_t bytes = (size_t)bytes_of(type);
     cudaError_t error = cudaSuccess;
 
     if (ld == rows)
@@ -126,7 +149,9 @@ static cudaError_t run_product(struct operation *operation)
             at(operation->product.second, batch * operation->product.stride_second, type);
         void *c = at(operation->product.c, batch * operation->product.stride_c, type_c);
         error = use_all(operation, first, second, c);
-        if (error == cudaSuccess)
+        if (error == cudaSuccess && type == CUDA_R_64F)
+            multiply_doubles(operation, first, second, c);
+        else if (error == cudaSuccess)
             multiply(operation, first, second, c);
     }
     return error;
@@ -145,9 +170,13 @@ static cublasStatus_t gemm_batched(cublasHandle_t handle, cublasOperation_t op_f
     struct stand_in_call call;
     cudaError_t error;
 
+    bool wide = type_first == CUDA_R_64F; /* and with it what alpha and beta point to */
+
     (void)algorithm;
-    if (*(const float *)alpha != 1 || type_first != type_second || handle->workspace == NULL ||
-        (compute != CUBLAS_COMPUTE_32F && compute != CUBLAS_COMPUTE_32F_FAST_TF32) ||
+    if ((wide ? *(const double *)alpha : (double)*(const float *)alpha) != 1 ||
+        type_first != type_second || handle->workspace == NULL ||
+        wide != (compute == CUBLAS_COMPUTE_64F) || wide != (type_c == CUDA_R_64F) ||
+        (!wide && compute != CUBLAS_COMPUTE_32F && compute != CUBLAS_COMPUTE_32F_FAST_TF32) ||
         ld_first < (op_first == CUBLAS_OP_N ? m : k) ||
         ld_second < (op_second == CUBLAS_OP_N ? k : n) || ld_c < m)
         return CUBLAS_STATUS_INVALID_VALUE;
@@ -168,10 +197,11 @@ static cublasStatus_t gemm_batched(cublasHandle_t handle, cublasOperation_t op_f
     operation.product.stride_c = stride_c;
     operation.product.transpose_first = op_first == CUBLAS_OP_T;
     operation.product.transpose_second = op_second == CUBLAS_OP_T;
-    operation.product.beta = *(const float *)beta;
-    operation.work = (struct stand_in_work){
-        .kind = STAND_IN_KERNEL, .name = "_Z4gemmIfEvPT_", .grid = (unsigned)batch, .block = 128
-    };
+    operation.product.beta = wide ? (float)*(const double *)beta : *(const float *)beta;
+    operation.work = (struct stand_in_work){ .kind = STAND_IN_KERNEL,
+                                             .name = wide ? "_Z4gemmIdEvPT_" : "_Z4gemmIfEvPT_",
+                                             .grid = (unsigned)batch,
+                                             .block = 128 };
     call = stand_in_begin("cuLaunchKernel", true); /* as newer cuBLAS launches, past the runtime */
     error = stand_in_submit(handle->stream, &operation);
     stand_in_end(&call);

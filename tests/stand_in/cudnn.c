@@ -11,7 +11,7 @@
 #include "harness/device/cuda/attention/cudnn.h"
 
 #include "harness/device/cpu/arithmetic/convert.h"
-#include "tests/stand_in/stand_in.h"
+#include "tests/stand_in/runtime.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -205,6 +205,9 @@ static void finish(struct value *value)
         if (value->memory != NULL)
             memory_put(value->memory, i, value->type, value->data[i]);
     }
+    if (value->memory != NULL)
+        simt_memory_written(stand_in_machine(), value->memory,
+                            (size_t)value->count * (value->type == CUDNN_DATA_FLOAT ? 4 : 2));
 }
 
 static double apply(int mode, double x, double b, double t)

@@ -215,6 +215,7 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const v
 
 /* --- Libraries: PTX that is given as text --- */
 
+#if CUDART_VERSION >= 12080
 struct CUlib_st {
     char *text;
     struct kernel_entry entry; /* of its only kernel that is asked for */
@@ -256,3 +257,4 @@ cudaError_t cudaLibraryUnload(cudaLibrary_t library)
     free(library);
     return stand_in_result(cudaSuccess);
 }
+#endif

@@ -1,5 +1,5 @@
-/* Calls from the stand-in for CUDA to a tool, as from a driver to CUPTI: tests/stand_in/cupti.c
- * listens. The numbers of kinds are CUPTI's. */
+/* Calls from the stand-in for CUDA to a tool, as from a driver to CUPTI:
+ * tests/stand_in/cupti/cupti.c listens. The numbers of kinds are CUPTI's. */
 #pragma once
 
 #include <stdbool.h>
@@ -51,3 +51,6 @@ struct stand_in_listener {
 /* The stand-in's, exported as STAND_IN_LISTEN; NULL: nobody listens any more. */
 typedef void stand_in_listen_fn(const struct stand_in_listener *listener);
 #define STAND_IN_LISTEN "stand_in_listen"
+
+/* Within the stand-in for CUPTI: the number of `name` in CHOKEPOINT_FAKE_CUPTI. */
+long stand_in_told(const char *name, long otherwise);

@@ -3,11 +3,9 @@
  * docs/history.md has its tables.
  *
  * usage: change_rates [SERIES]   of each kind; 20000 if not given */
-#include "harness/base/figures/statistics.h"
 #include "harness/base/status.h"
-#include "harness/desk/compare/history/change_points.h"
-#include "harness/desk/compare/history/history.h"
-#include "tests/fixtures/made_series.h"
+#include "tests/fixtures/made/made_alarm.h"
+#include "tests/fixtures/made/made_series.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,18 +14,6 @@ enum { LONGEST = 520 };
 
 #define NOISE 0.03
 #define STEP  0.05
-
-/* Whether the last state is higher than the one before it by more than the threshold. */
-static int is_alarm(const double *values, int count, double error)
-{
-    int at[LONGEST / CHANGE_WINDOW + 1], found = change_points_find(values, count, error, at), from;
-
-    if (found <= 0)
-        return 0;
-    from = found > 1 ? at[found - 2] : 0;
-    return stats_median(values + at[found - 1], count - at[found - 1]) >
-           (1 + HISTORY_THRESHOLD) * stats_median(values + from, at[found - 1] - from);
-}
 
 /* Checked at the end only, and after every run from the tenth on. */
 static void print_alarms(enum made_noise noise, int series)
@@ -39,10 +25,10 @@ static void print_alarms(enum made_noise noise, int series)
     for (int i = 0; i < series; i++) {
         int count = 10 + (int)random_below(&random, 191), own = 0;
         made_series(values, count, noise, NOISE, count, 0, &random);
-        at_end += is_alarm(values, count, HISTORY_ERROR);
+        at_end += made_alarm(values, count, HISTORY_ERROR);
         if (i >= followed)
             continue;
-        for (int runs = 10; runs <= count; runs++) own += is_alarm(values, runs, HISTORY_ERROR);
+        for (int runs = 10; runs <= count; runs++) own += made_alarm(values, runs, HISTORY_ERROR);
         checks += count - 9;
         alarms += own;
         ever += own > 0;
@@ -62,7 +48,7 @@ static void print_files(int rows, enum made_noise noise, int files)
         int count = 10 + (int)random_below(&random, 191), own = 0;
         for (int row = 0; row < rows; row++) {
             made_series(values, count, noise, NOISE, count, 0, &random);
-            own = own || is_alarm(values, count, HISTORY_ERROR / rows);
+            own = own || made_alarm(values, count, HISTORY_ERROR / rows);
         }
         alarms += own;
     }
@@ -80,10 +66,10 @@ static void print_found(int before, enum made_noise noise, double error, int ser
         int seen = 0;
         made_series(values, before + 20, noise, NOISE, before, STEP, &random);
         for (int after = 1; after <= 5; after++)
-            seen = seen || is_alarm(values, before + after, error);
+            seen = seen || made_alarm(values, before + after, error);
         found += seen;
         for (size_t j = 0; j < ARRAY_SIZE(later); j++)
-            still[j] += is_alarm(values, before + later[j], error);
+            still[j] += made_alarm(values, before + later[j], error);
     }
     printf("| %d | %s | %g%% | %.1f%% |", before, made_noise_names[noise], 100 * error,
            100.0 * found / series);

@@ -2,6 +2,7 @@
 #include "harness/base/clock.h"
 #include "harness/base/system/side_program.h"
 #include "tests/fixtures/cmocka_prelude.h"
+#include "tests/fixtures/memory_limit.h"
 
 static void start(struct side_program *program, const char *script, double seconds)
 {
@@ -72,6 +73,10 @@ static void a_program_may_take_so_much_memory_and_no_more(void **state)
     const char *const arguments[] = { "dd",      "if=/dev/zero", "of=/dev/null",
                                       "bs=200M", "count=1",      NULL };
 
+    if (!memory_limits_hold()) {
+        print_message("an emulator, which sets no limit of memory\n");
+        skip();
+    }
     for (int limited = 0; limited < 2; limited++) {
         struct side_program_options options = { .seconds = 30,
                                                 .memory_bytes = limited ? 100 << 20 : 0 };

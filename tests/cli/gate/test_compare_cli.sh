@@ -38,13 +38,14 @@ run slow3.json 11020
 run other.json 10000 B
 
 cd "$folder" || exit 1
-expect 0 "one file per side" compare base1.json slow1.json
+expect 3 "one file per side" compare base1.json slow1.json
 says out "1 row: 1 undecided"
 says out "real_time, best of 5 repetitions per file"
 says out "One file per side shows no run-to-run noise: give three per side"
 says_not out "Notes"
-expect 1 "one file per side, strictly" compare base1.json slow1.json --strict
-says out "Not passed: 1 undecided"
+expect 3 "one file per side, strictly" compare base1.json slow1.json --strict
+says out "Cannot tell: 1 undecided beyond the threshold"
+says out "To tell, measure both in turns: chokepoint bench --rounds-of OLD NEW"
 expect 0 "equals" compare base1.json base2.json base3.json --new base3.json base1.json base2.json --strict
 says out "1 row: 1 same"
 expect 1 "slower" compare base1.json base2.json base3.json --new slow1.json slow2.json slow3.json
@@ -53,7 +54,7 @@ expect 0 "faster" compare slow1.json slow2.json slow3.json --new base1.json base
 says out "1 faster"
 expect 0 "a threshold above the change" compare base1.json --new slow1.json --threshold=20% --noise=1%
 says out "1 same"
-expect 0 "stated noise" compare base1.json slow1.json --noise=5%
+expect 3 "stated noise" compare base1.json slow1.json --noise=5%
 says out "1 undecided"
 says out "runs are said to vary by 5.0%"
 expect 1 "a rate that falls" compare base1.json slow1.json --metric=bytes_per_second --noise=1%
@@ -90,7 +91,7 @@ says out '"larger_is_better":	null'
 # --- equal times of one file a side, lost repetitions, another machine ---
 printf '{"benchmarks": [{"name": "x", "real_time": 10, "time_unit": "ms"}, {"name": "x", "real_time": 10, "time_unit": "ms"}]}' >ten.json
 sed 's/"real_time": 10/"real_time": 11/g' ten.json >eleven.json
-expect 0 "times that are rounded" compare ten.json eleven.json
+expect 3 "times that are rounded" compare ten.json eleven.json
 says out "1 undecided"
 for file in base1 base2 base3; do
     sed 's/"real_time": [0-9]*,/"error_occurred": true, "error_message": "boom",/2g' $file.json >flaky-$file.json
@@ -152,21 +153,21 @@ work()
 work small.json 10000 32
 work large.json 30000 96
 work small2.json 10000 32
-expect 1 "other work" compare small.json large.json --noise=1%
+expect 3 "other work" compare small.json large.json --noise=1%
 says out "1 row: 1 other work"
 says out "s/before: other work: jpeg_pixels 32 and 96"
-says out "Not passed: no row could be compared, 1 other work"
-expect 1 "other work, forced" compare small.json large.json --noise=1% --force
-expect 1 "other work in Markdown" compare small.json large.json --noise=1% --format=markdown
+says out "Cannot tell: no row could be compared, 1 other work"
+expect 3 "other work, forced" compare small.json large.json --noise=1% --force
+expect 3 "other work in Markdown" compare small.json large.json --noise=1% --format=markdown
 says out "| other work |"
-expect 1 "other work in JSON" compare small.json large.json --noise=1% --format=json
+expect 3 "other work in JSON" compare small.json large.json --noise=1% --format=json
 says out '"other work":	1'
 expect 0 "the same work" compare small.json small2.json --noise=1%
 says out "1 same"
 
-expect 1 "no row in common" compare base1.json small.json --allow-missing
+expect 3 "no row in common" compare base1.json small.json --allow-missing
 says out "1 missing, 1 new"
-says out "Not passed: no row could be compared"
+says out "Cannot tell: no row could be compared"
 sed 's/"name": "x"/"name": "y"/g' base1.json >renamed.json
 sed -i 's/\("benchmarks": \[\)\(.*\)\]}/\1\2,/' renamed.json
 sed 's/.*"benchmarks": \[//' base1.json >>renamed.json
@@ -180,7 +181,7 @@ says out "1 new"
 mkdir folder
 cp base1.json folder/result.json
 expect 0 "a folder of results" compare folder base2.json
-expect 0 "Google Benchmark's own, without a row dropped" compare "$data/google_benchmark_171_a.json" \
+expect 3 "Google Benchmark's own, without a row dropped" compare "$data/google_benchmark_171_a.json" \
     "$data/google_benchmark_171_aggregates.json"
 says out "BM_fails"
 says out "not measured"

@@ -48,7 +48,7 @@ says out "Not passed: 1 slower"
 expect 1 "slower, in JSON" history check h.jsonl --format=json
 says out '"verdict":	"slower"'
 expect 0 "a threshold above the change" history check h.jsonl --threshold=20%
-expect 0 "an accepted change" history check h.jsonl --since=slow13
+expect 3 "an accepted change" history check h.jsonl --since=slow13
 says out "1 too few runs"
 expect 0 "shown" env LC_ALL=C "$program" history show h.jsonl
 says out "runs to see 3%"
@@ -57,6 +57,25 @@ expect 0 "shown in blocks" env LC_ALL=C.UTF-8 "$program" history show h.jsonl
 says out "█"
 expect 0 "shown as Markdown" history show h.jsonl --format=markdown
 says out '**slower**'
+
+for day in $(seq 1 30); do
+    printf '{"date":"2026-04-%02dT10:00:00+00:00","machine":"m","row":"x","metric":"real_time","statistic":"best",' "$day"
+    printf '"unit":"us","value":%d,"repetitions":9}\n' $((1000 + day * 7919 % 13 + 2 * day))
+done >drift.jsonl
+expect 1 "a drift without a step" history check drift.jsonl
+says out "x drifts"
+says_not out "first run"
+
+expect 1 "a page" history check h.jsonl --out=page.html
+says out "page in page.html"
+says page.html 'id="document"'
+expect 0 "a page of what is shown" history show h.jsonl -o page.html
+expect 2 "a page and a format" history show h.jsonl -o page.html --format=json
+says err "has no --format"
+expect 2 "a page of what is added" history add h.jsonl result.json -o page.html
+says err "of show or check"
+expect 2 "a page in no folder" history show h.jsonl -o absent/page.html
+says err "absent/page.html"
 
 cp h.jsonl damaged.jsonl
 echo 'rubbish' >>damaged.jsonl
@@ -121,12 +140,12 @@ done
 expect 1 "a pool of equal runners" history check pool.jsonl
 says out "8 CPUs, L3 32 MiB, 3.5 GHz"
 says out "Not passed: 1 slower"
-expect 1 "a pool of unlike runners" history check mixed.jsonl
+expect 3 "a pool of unlike runners" history check mixed.jsonl
 says out "17 rows: 17 too few runs"
 says out "the one with the most runs lacks 9"
 says out "add --machine=KEY"
-says out "Not passed: no row has enough runs to be judged: 9 more are needed"
-expect 1 "a pool of unlike runners in JSON" history check mixed.jsonl --format=json
+says out "Cannot tell: no row has enough runs to be judged: 9 more are needed"
+expect 3 "a pool of unlike runners in JSON" history check mixed.jsonl --format=json
 says out '"passed":	false'
 expect 1 "a pool with a name" history check named.jsonl
 says out "1 row: 1 slower"

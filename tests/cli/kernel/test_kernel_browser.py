@@ -21,7 +21,7 @@ SOURCE = pathlib.Path(sys.argv.pop(2)).resolve()
 PROGRAM = os.path.abspath(sys.argv.pop(1))
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from browser import axe_source, open_browser, serious_faults  # noqa: E402
+from browser import axe_source, open_browser, serious_faults, show, wait  # noqa: E402
 
 from selenium.webdriver.common.by import By  # noqa: E402
 
@@ -58,17 +58,14 @@ class Browser(unittest.TestCase):
         kernel("bank_conflicts_after", f"--beside={cls.folder}/evil.json", f"--out={cls.folder}/evil.html")
 
     def show(self, name, width=1440, dark=False):
-        self.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
-                                     {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500})
-        self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [
-            {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]})
-        self.browser.get(f"file://{self.folder / name}.html")
+        show(self.browser, self.folder / f"{name}.html", width, dark=dark)
 
     def count(self, selector):
         return len(self.browser.find_elements(By.CSS_SELECTOR, selector))
 
     def open_all(self):
         self.browser.execute_script("document.querySelectorAll('details').forEach(one => one.open = true)")
+        wait(self.browser, "return [...document.querySelectorAll('.kernel-pair')].every((one) => one.dataset.drawn)")
 
     def tearDown(self):
         severe = [entry for entry in self.browser.get_log("browser") if entry["level"] == "SEVERE"]
@@ -93,11 +90,12 @@ class Browser(unittest.TestCase):
     def test_a_report_shows_each_step_of_a_lesson(self):
         self.show("report")
         pair = self.browser.find_element(By.CSS_SELECTOR, "[data-pair=serial_reduction]")
-        self.assertEqual(len(pair.find_elements(By.CSS_SELECTOR, ".code")), 3)
         self.assertEqual(pair.get_attribute("open"), None)
         pair.find_element(By.TAG_NAME, "summary").click()
+        wait(self.browser, "return arguments[0].querySelectorAll('.code').length === 3", pair)
         self.assertIn("between: a tree in shared memory", pair.text)
         self.assertIn("sums[blockIdx.x] = values[0];", pair.text)
+        self.open_all()
         banks = self.browser.find_element(By.CSS_SELECTOR, "[data-pair=bank_conflicts]")
         self.assertEqual(len(banks.find_element(By.TAG_NAME, "figure").find_elements(By.CSS_SELECTOR, "rect.waste")), 1)
         cells = self.browser.find_elements(By.CSS_SELECTOR, "[data-kernel=serial_reduction] .number")

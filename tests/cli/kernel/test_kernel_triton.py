@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""`chokepoint.kernel()` on what Triton compiles for sm_80 and sm_90: values as NumPy has them, and no finding; and on a kernel
-of numba, where that is installed. It wants a Python with Triton 3 and NumPy, which CHOKEPOINT_TRITON_PYTHON names (default: this
+"""`chokepoint.kernel()` on what Triton compiles for sm_80 and sm_90: values as NumPy has them, and no finding; and on five
+kernels of numba, where that is installed. It wants a Python with Triton 3 and NumPy, which CHOKEPOINT_TRITON_PYTHON names (default: this
 one); no GPU, and no PyTorch.
 
 usage: test_kernel_triton.py PROGRAM SOURCE
@@ -158,8 +158,9 @@ for arch in (80, 90):
             failures.append(f"{name}: off by {np.abs(own[made] - wanted).max()}")
         elif found["counts"]["instructions"] == 0:
             failures.append(f"{name}: nothing was counted")
+tried = 2 * len(CASES)
 try:
-    from numba import cuda, float32
+    from numba import cuda, float32, int32
 except ImportError as error:
     print(f"{error}: numba is not tried")
 else:
@@ -177,11 +178,54 @@ else:
         out[y, x] = math.exp(sum_of_products / 64)
         cuda.atomic.add(out, (0, 0), 0)
 
-    ptx, _ = cuda.compile_ptx(tiles, (float32[:, ::1],) * 3, cc=(8, 0))
-    out = np.zeros_like(square)
-    found = chokepoint.kernel(ptx, (4, 4), out, square, square, block=(16, 16), numba=True)
-    if found["wrong"] is not None or not np.allclose(out, np.exp(square @ square / 64), rtol=1e-4):
-        failures.append(f"numba: {found['wrong']}, {np.abs(out - np.exp(square @ square / 64)).max()}")
+    def axpy(out, a, b):
+        i = cuda.grid(1)
+        if i < out.size:
+            out[i] = 2 * a[i] + b[i]
+
+    def turned(out, a):
+        tile = cuda.shared.array((16, 17), float32)
+        x, y = cuda.grid(2)
+        tile[cuda.threadIdx.y, cuda.threadIdx.x] = a[y, x]
+        cuda.syncthreads()
+        x = cuda.blockIdx.y * 16 + cuda.threadIdx.x
+        y = cuda.blockIdx.x * 16 + cuda.threadIdx.y
+        out[y, x] = tile[cuda.threadIdx.x, cuda.threadIdx.y]
+
+    def summed(out, a):
+        own = cuda.shared.array(128, float32)
+        lane, half = cuda.threadIdx.x, 64
+        own[lane] = a[cuda.grid(1)]
+        cuda.syncthreads()
+        while half > 0:
+            if lane < half:
+                own[lane] += own[lane + half]
+            cuda.syncthreads()
+            half //= 2
+        if lane == 0:
+            cuda.atomic.add(out, 0, own[0])
+
+    def binned(out, a):
+        i = cuda.grid(1)
+        if i < a.size:
+            cuda.atomic.add(out, a[i], 1)
+
+    vector, table, whole = float32[::1], float32[:, ::1], int32[::1]
+    numbers = counted.astype(np.int32)
+    NUMBA = [  # kernel, its types, grid, block, arguments, values of the first
+        (tiles, (table,) * 3, (4, 4), (16, 16), (np.zeros_like(square), square, square), np.exp(square @ square / 64)),
+        (axpy, (vector,) * 3, 5, 64, (np.zeros(300, np.float32), x[:300], x[300:600]), 2 * x[:300] + x[300:600]),
+        (turned, (table,) * 2, (4, 4), (16, 16), (np.zeros_like(square), square), square.T),
+        (summed, (vector,) * 2, 4, 128, (np.zeros(1, np.float32), x[:512]), [x[:512].astype(np.float64).sum()]),
+        (binned, (whole,) * 2, 8, 128, (np.zeros(16, np.int32), numbers), np.bincount(numbers, minlength=16)),
+    ]
+    tried += len(NUMBA)
+    for function, types, grid, block, arguments, wanted in NUMBA:
+        ptx, _ = cuda.compile_ptx(function, types, cc=(8, 0))
+        own = [value.copy() for value in arguments]
+        found = chokepoint.kernel(ptx, grid, *own, block=block, numba=True)
+        if found["wrong"] is not None or not np.allclose(own[0], wanted, rtol=1e-4, atol=1e-3):
+            failures.append(f"numba, {function.__name__}: {found['wrong']}, {np.abs(own[0] - wanted).max()}")
 try:
     chokepoint.kernel(compiled, 1, 5)
     failures.append("a call without its arguments")
@@ -190,5 +234,5 @@ except chokepoint.Error as error:
         failures.append(str(error))
 for failure in failures:
     print(f"FAILED: {failure}")
-print(f"{2 * len(CASES)} kernels, {len(failures)} failures")
+print(f"{tried} kernels, {len(failures)} failures")
 sys.exit(bool(failures))

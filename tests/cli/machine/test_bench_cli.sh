@@ -83,7 +83,7 @@ expect 0 "a limit that is measured in the same run" bench $quick --benchmark_fil
 says out '"roof_bytes_per_second"'
 says out '"roof_flops_per_second_fp32"'
 says out '"roofline_share"'
-expect 0 "what this device cannot do" bench --benchmark_filter='^gemm_tf32/64$' --benchmark_format=json
+expect 3 "what this device cannot do" bench --benchmark_filter='^gemm_tf32/64$' --benchmark_format=json
 says out "the device has no tf32"
 expect 0 "list, one name per line" bench --benchmark_list_tests --benchmark_filter='^lat_event$'
 is out lat_event
@@ -107,6 +107,53 @@ fi
 
 expect 0 "compare reads it" "$program" compare "$folder/a.json" "$folder/a.json"
 says out "lat_readback"
+
+# Google Benchmark's flags, as its version 1.7.1 and its document of 1.9 have them.
+rows()
+{
+    grep -c "\"run_type\":[[:space:]]*\"$1\"" "$folder/$2"
+}
+one="--benchmark_filter=^lat_event\$"
+# shellcheck disable=SC2086
+{
+expect 0 "aggregates alone" bench $quick $one --benchmark_report_aggregates_only=true --benchmark_out="$folder/g.json"
+says out "lat_event_median"
+matches out '^lat_event_mean '
+says_not out "lat_event  "
+[ "$(rows iteration g.json) $(rows aggregate g.json)" = "0 4" ] || fail "the file has repetitions"
+expect 0 "aggregates alone of one repetition" bench --benchmark_min_time=0.001 --benchmark_repetitions=1 $one \
+    --benchmark_report_aggregates_only
+says out "lat_event  "
+expect 0 "aggregates alone on the console" bench $quick $one --benchmark_display_aggregates_only --benchmark_out="$folder/g.json"
+says_not out "lat_event  "
+[ "$(rows iteration g.json) $(rows aggregate g.json)" = "3 4" ] || fail "the file lacks repetitions"
+expect 0 "the same as JSON" bench $quick $one --benchmark_display_aggregates_only --benchmark_format=json \
+    --benchmark_out="$folder/g.json"
+[ "$(rows iteration out) $(rows iteration g.json)" = "0 3" ] || fail "JSON is displayed too"
+expect 0 "a context" bench --benchmark_dry_run $one --benchmark_context=a=1,b=two,a=3 --benchmark_context=host_name=x \
+    --benchmark_out="$folder/g.json"
+says err "b: two"
+matches g.json '"a":[[:space:]]*"1"'
+matches g.json '"b":[[:space:]]*"two"'
+! grep -q '"host_name":[[:space:]]*"x"' "$folder/g.json" || fail "what is known was replaced"
+matches g.json '"iterations":[[:space:]]*1,'
+[ "$(rows iteration g.json)" = 1 ] || fail "a dry run is one iteration"
+expect 3 "nothing but a row that this device lacks" bench --benchmark_dry_run --benchmark_filter='^lat_copy_peer$'
+says out "SKIPPED"
+expect 2 "a context without a value" bench $one --benchmark_context=foo
+says err "give key=value"
+expect 0 "a unit of time" bench $quick $one --benchmark_time_unit=ms --benchmark_out="$folder/g.json"
+matches out '^lat_event  *[0-9.]* ms '
+matches g.json '"time_unit":[[:space:]]*"ms"'
+expect 0 "it is the same time" "$program" compare "$folder/g.json" "$folder/g.json"
+expect 2 "a unit that is none" bench $one --benchmark_time_unit=h
+expect 0 "counters in columns" bench $quick --benchmark_filter='^gemm_fp32/64$' --benchmark_counters_tabular=true
+matches out ' bytes_per_second flops_per_second'
+says_not out "flops_per_second="
+start=$(date +%s%N)
+expect 0 "a warm-up" bench $quick $one --benchmark_min_warmup_time=0.5
+[ $(($(date +%s%N) - start)) -ge 500000000 ] || fail "it did not warm up for half a second"
+}
 
 # Among other runs: one whose waits are far too short and whose products are far too slow, and one of another device.
 mkdir -p "$folder/machines/one" "$folder/machines/none"
@@ -163,8 +210,7 @@ expect 2 "an unknown flag" bench --benchmark_repetition_count=3
 says err "benchmark_repetition_count"
 expect 2 "a file for people" bench --benchmark_out="$folder/none.json" --benchmark_out_format=console
 says err "benchmark_out_format=console: give json"
-for flag in --benchmark_report_aggregates_only=true --benchmark_display_aggregates_only=true \
-    --benchmark_counters_tabular=true --benchmark_time_unit=us --benchmark_context=a=b; do
+for flag in --benchmark_perf_counters=cycles --benchmark_stop=1; do
     expect 2 "a flag that is not taken" bench --benchmark_out="$folder/none.json" "$flag"
     says err "there is no option ${flag%%=*}"
 done

@@ -62,7 +62,7 @@ exec="$program exec exposed_allreduce --device=cpu --quick --repetitions=1"
     expect any "a run with more ranks" "$program" run exposed_allreduce --device=cpu --quick --repetitions=1 --ranks=4 --out="$folder/four" --no-trace --format=json
     says out "ranks=4"
     refuses "a run that is like it, with fewer" "leave out --ranks=2" "$program" run --like="$folder/four" --ranks=2 --out="$folder/two"
-    expect 1 "ranks that do not divide the batch" "$program" run exposed_allreduce --device=cpu --quick --repetitions=1 --ranks=3 --out="$folder/three"
+    expect 3 "ranks that do not divide the batch" "$program" run exposed_allreduce --device=cpu --quick --repetitions=1 --ranks=3 --out="$folder/three"
     says out "skipped"
     says out "batch=4 with ranks=3"
     refuses "ranks of a scenario that has one" "item_sync trains on one rank" "$program" run item_sync --ranks=2

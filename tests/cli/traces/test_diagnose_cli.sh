@@ -189,37 +189,36 @@ refuses "no JSON" "not a trace" diagnose "$folder/nonsense.json"
 refuses "an empty file" "not a trace" diagnose "$folder/empty.json"
 cp "$folder/result.json" "$folder/base.json"
 refuses "a result file" 'a result of benchmarks: compare reads it' diagnose "$folder/base.json"
-# A file that is no trace is told by its first bytes.
+# A file that is no trace is told by its first bytes: test_foreign_files has all kinds.
 printf 'SQLite format 3\0' >"$folder/nsys.sqlite"
-printf '\200\004\225' >"$folder/memory.pickle"
-printf 'PK\003\004' >"$folder/traces.zip"
-printf 'aten::mm;forward 12\n' >"$folder/stacks.txt"
-printf '{"schema": "1.0", "nodes": []}' >"$folder/execution.json"
 refuses "a database that is cut" "is no database of SQLite" diagnose "$folder/nsys.sqlite"
-refuses "a pickle" "this is a pickle, which is data of a Python program" diagnose "$folder/memory.pickle"
 printf '\200\004\225\0\0\0\0\0\0\0\0\214\010segments' >"$folder/memory.pickle"
 refuses "a snapshot that is cut" "it has no end: the file is cut" diagnose "$folder/memory.pickle"
-printf '\050\265\057\375\0\1' >"$folder/trace.json.zst"
-refuses "zstd" "compressed by zstd: unpack it" diagnose "$folder/trace.json.zst"
-printf '\3757zXZ\0\0' >"$folder/trace.json.xz"
-refuses "xz" "compressed by xz: unpack it" diagnose "$folder/trace.json.xz"
-printf 'version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 5\n' >"$folder/pointer.json"
-refuses "a pointer of Git LFS" "git lfs pull" diagnose "$folder/pointer.json"
-printf '\n\003\0' >"$folder/trace.pftrace"
-refuses "Perfetto's own format" "ui.perfetto.dev shows it" diagnose "$folder/trace.pftrace"
-cp "$folder/trace.pftrace" "$folder/host.xplane.pb"
-refuses "an XPlane" "XProf (pip install xprof) shows it" diagnose "$folder/host.xplane.pb"
-printf '\211HDF\r\n' >"$folder/nsys.h5"
-refuses "HDF5" "use --type=sqlite" diagnose "$folder/nsys.h5"
-printf '<!DOCTYPE html>\n' >"$folder/memory.html"
-refuses "a page" "a page of HTML" diagnose "$folder/memory.html"
-printf '[[1, 2], [3, 4]]\n' >"$folder/timeline.json"
-refuses "a memory timeline" "profile_memory=True" diagnose "$folder/timeline.json"
-printf '{"context": {}, "benchmarks": []}\n' >"$folder/google.json"
-refuses "Google Benchmark's JSON" "compare reads it" diagnose "$folder/google.json"
-refuses "a zip archive" "this is a zip archive: unpack it" diagnose "$folder/traces.zip"
-refuses "stacks" "this is stacks as export_stacks() writes them" diagnose "$folder/stacks.txt"
+printf '<module> (train.py:12);step (train.py:5) 31\n' >"$folder/stacks.txt"
+refuses "stacks" "this is a list of stacks and how often they were seen" diagnose "$folder/stacks.txt"
+mkdir "$folder/archived"
+cp "$folder/rank0.json" "$folder/archived/trace.json"
+(cd "$folder" && tar cf - archived | gzip >"$folder/traces.tar.gz")
+refuses "an archive" "this is a tar archive: unpack it" diagnose "$folder/traces.tar.gz"
+printf '{"schema": "1.0", "nodes": []}' >"$folder/execution.json"
 refuses "an execution trace" "this is an execution trace of PyTorch" diagnose "$folder/execution.json"
+
+# --- folders of profilers ---
+mkdir -p "$folder/board/plugins/profile/run1" "$folder/ascend/a_ascend_pt/ASCEND_PROFILER_OUTPUT" "$folder/logs/run1" \
+    "$folder/jax/plugins/profile/run1" "$folder/deep/a/b"
+for place in board/plugins/profile/run1/worker0 logs/run1/worker0.pt.trace ascend/a_ascend_pt/ASCEND_PROFILER_OUTPUT/trace_view \
+    deep/a/b/worker0; do
+    cp "$folder/rank0.json" "$folder/$place.json"
+done
+printf '{}' >"$folder/ascend/a_ascend_pt/profiler_info.json"
+printf '{}' >"$folder/ascend/a_ascend_pt/ASCEND_PROFILER_OUTPUT/communication.json"
+printf '\n\003\0' >"$folder/jax/plugins/profile/run1/host.xplane.pb"
+for place in board logs ascend ascend/a_ascend_pt ascend/a_ascend_pt/ASCEND_PROFILER_OUTPUT; do
+    expect 0 "the folder $place" diagnose "$folder/$place"
+    [ "$(grep -c '^Findings' "$folder/out")" -eq 1 ] || fail "$place: not one trace"
+done
+refuses "a folder of JAX" "jax has no traces, but an XPlane of JAX or TensorFlow: XProf" diagnose "$folder/jax"
+refuses "a trace two levels down" "no file in it, or in a folder in it, ends in" diagnose "$folder/deep"
 refuses "a long timeline" "--timeline=101" diagnose "$folder/whole.json" --timeline=101
 refuses "a timeline without steps" "--timeline=0" diagnose "$folder/whole.json" --timeline=0
 refuses "an unknown format" "console, json or markdown" diagnose "$folder/whole.json" --format=html

@@ -75,6 +75,7 @@ with tempfile.TemporaryDirectory() as here:
         file.write(json.dumps(digest) + "\n")
     layers = json.loads(run(os.path.join(here, "small"), "--map", "--format=json").stdout)["map"]["layers"]
     assert max(max(layer["ns"]) for layer in layers) > 9e18, layers
+    assert all(float(f"{ns:.3g}") == ns for layer in layers for ns in layer["ns"]), layers
     assert min(min(layer["ns"]) for layer in layers if layer["name"] != "late") >= 0, layers
 
     # A bomb: a small file that inflates to more than is read.

@@ -10,6 +10,7 @@ import json
 import math
 import os
 import pathlib
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -115,6 +116,13 @@ def healthy(loop, _):
     loop.wait()
 
 
+def little_unfused(loop, _):
+    for _ in range(20):
+        loop.launch("ampere_bf16_s16816gemm_bf16_128x128_tn", 440)
+        loop.launch("void at::native::elementwise_kernel<(int)128, (int)4, at::native::gelu_kernel>(int)", 60)
+    loop.wait()
+
+
 def launch_bound(loop, _):
     for i in range(300):
         loop.launch(f"void elementwise_{i % 7}<(int)4>(float *)", 2, launch=8)
@@ -171,12 +179,19 @@ def check_loops(folder):
         name = getattr(body, "__name__", "")
         check(first(trace) == wanted, f"{name}: {first(trace)} is found first, not {wanted}")
         check(bool(trace["healthy"]) == (wanted is None), f"{name}: {trace['healthy']}")
+        advice = " ".join(one["advice"] for one in trace["findings"] if one["id"] != "insufficient_data")
+        if wanted in ("launch_bound", "host_sync"):  # nothing in them is PyTorch's
+            check(not re.search(r"torch|\.item\(\)|autocast|num_workers", advice), f"{name}: {advice}")
         check(trace["steps"]["count"] == STEPS, f"{name}: {trace['steps']['count']} steps")
         check(trace["bottleneck"] == {None: "device", "launch_bound": "host", "data_loading": "loading",
                                       "host_sync": "host"}[wanted] or True, f"{name}: {trace['bottleneck']}")
         if wanted == "data_loading":  # 20 ms less what the device still did, and what it did not have yet
             lost = trace["findings"][0]["lost_ns_per_step"]
             check(18.2 * MS < lost < 20.1 * MS, f"{name}: {lost} ns of 20 ms are lost per step")
+    trace = diagnosis(Loop().steps(little_unfused).write(path))["traces"][0]
+    ids = [one["id"] for one in trace["findings"]]
+    check("torch.compile" in trace["findings"][1]["advice"], f"words of PyTorch are missing: {trace['findings'][1]}")
+    check(ids[:2] == ["device_bound", "unfused_ops"], f"a guess of 6% comes before a busy device: {ids}")
     text = page(path)
     check('The ranges "iteration_100" count as steps' in text, "the page does not say what the steps are")
     check("in " in text and "of Nsight Systems" in text, "the page does not say whose file it is")
@@ -301,7 +316,8 @@ def values(place, left, right):
 
 
 def check_twice(folder):
-    """Activities of our own loops, on GPUs and without, written as both formats: every figure is the same."""
+    """Activities of our own loops, on GPUs and without, written as both formats: every figure is the same. Advice is not, which
+    has PyTorch's words only where an export names something of PyTorch."""
     for path in sorted((source / "results").glob("*/traces/*.json.gz"))[::3]:
         with gzip.open(path) as file:
             trace = json.load(file)
@@ -311,6 +327,8 @@ def check_twice(folder):
         for one in (ours, theirs):
             for name in ("file", "text_bytes", "events"):
                 one.pop(name)
+            for finding in one["findings"]:
+                finding.pop("advice")
         differences = list(values("", ours, theirs))
         check(not differences, f"{path.name}: {differences[:3]}")
     both = run("compare", folder / "twice.json", folder / "twice.sqlite", "--explain")
@@ -369,10 +387,14 @@ def check_damaged(folder):
     other.execute("CREATE TABLE notes (text TEXT)")
     other.commit()
     refuses(folder / "other.sqlite", "no table of Nsight Systems")
-    other = sqlite3.connect(folder / "rocm.db")
-    other.execute("CREATE TABLE rocpd_kernel_dispatch_0a (id INTEGER)")
-    other.commit()
-    refuses(folder / "rocm.db", "rocprofv3")
+    for number, (tables, words) in enumerate([
+            (("rocpd_kernel_dispatch_0a",), "a database of rocprofv3"), (("rocpd_api", "rocpd_op"), "of rocmProfileData"),
+            (("CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL", "StringTable"), "of nvprof, which is not read: record with")]):
+        other = sqlite3.connect(folder / f"other{number}.db")
+        for table in tables:
+            other.execute(f"CREATE TABLE {table} (id INTEGER)")
+        other.commit()
+        refuses(folder / f"other{number}.db", words)
 
     kept = sqlite3.connect(whole)
     kept.execute("PRAGMA journal_mode=WAL")
@@ -431,6 +453,12 @@ def check_layouts(folder):
     loop.export.range("x" * 3000000, 0, 1000, loop.pid, loop.pid)  # a row over many pages
     trace = diagnosis(loop.write(folder / "long.sqlite"))["traces"][0]
     check(trace["busy_ns"] == wanted and not trace["partial"], f"a long row: {trace['partial_reason']}")
+    path = Loop().steps(waits).write(folder / "new.sqlite")
+    new = sqlite3.connect(path)
+    new.execute("ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL RENAME TO CUPTI_ACTIVITY_KIND_KERNEL_V2")
+    new.commit()
+    new.close()
+    check("a table CUPTI_ACTIVITY_KIND_KERNEL_..., which is newer" in page(path), "a table of a later version is not named")
     # The columns of 2022, in another order.
     path = Loop().steps(waits).write(folder / "old.sqlite")
     old = sqlite3.connect(path)

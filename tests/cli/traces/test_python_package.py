@@ -7,6 +7,7 @@ import gzip
 import json
 import os
 import pathlib
+import pickle
 import re
 import sys
 import tempfile
@@ -66,8 +67,58 @@ def check_recordings(folder):
         train(optimizer, 4)
     check(seen.steps == 0 and "after 4 steps" in seen.why and "Nothing was recorded" in str(seen), f"short: {seen.why}")
     check("Nothing was recorded" in seen._repr_html_(), "short: the cell")
+    check("wait=1 starts it" in seen.why and "--" not in seen.why, f"short: {seen.why}")
+    check(repr(seen).startswith("<chokepoint.recording: nothing was recorded: the program ended"), f"short: {seen!r}")
     refuses(2, "nothing was recorded: the program ended after 4 steps", seen.diagnose)
+    with chokepoint.recording(folder=str(folder / "none")) as seen:
+        pass
+    check("no step is known" in seen.why and "step=forward" in str(seen), f"none: {seen.why}")
+    try:
+        chokepoint.recording(step="batch")
+    except ValueError as error:
+        check("not 'batch'" in str(error), f"{error}")
+    else:
+        failures.append("a step that does not exist is taken")
     return folder / "plain"
+
+
+def check_findings(recorded, path):
+    """Findings are dictionaries with attributes."""
+    said = chokepoint.diagnose(recorded)
+    trace, = said["traces"]
+    check(said.findings == trace["findings"] and len(said.findings) > 0, f"{said.findings}")
+    check(json.loads(json.dumps(said))["traces"][0]["findings"] == trace["findings"], "no dictionary any more")
+    for one in said.findings:
+        check((one.name, one.severity, one.gain, one.rank) == (one["id"], one["severity"], one["predicted_gain"], None), f"{one!r}")
+        check(one.place == (one["where"] or {"text": ""})["text"] and one.file == str(path), f"{one!r}")
+        check(repr(one).startswith(f"<Finding {one.name}, {one.severity}"), f"{one!r}")
+    ranks = chokepoint.diagnose(*ranks_of(path))
+    check(ranks["is_run"] and ranks.findings == ranks["run"]["findings"], f"ranks: {ranks.findings}")
+    snapshot = recorded.parent / "snapshot.pickle"
+    snapshot.write_bytes(pickle.dumps({"segments": [], "device_traces": [[]], "allocator_settings": {}}))
+    check(chokepoint.diagnose(snapshot)["snapshots"][0]["file"] == str(snapshot), "a snapshot")
+
+
+def ranks_of(path):
+    """The trace as that of two ranks."""
+    with gzip.open(path) as file:
+        trace = json.load(file)
+    for rank in (0, 1):
+        trace["distributedInfo"] = {"backend": "gloo", "rank": rank, "world_size": 2}
+        name = path.parent.parent / f"rank{rank}.json"
+        name.write_text(json.dumps(trace))
+        yield name
+
+
+def check_comparing(recorded, path):
+    """Traces are explained, results are compared."""
+    for base, new in ((recorded, recorded), (path, [path])):
+        why, = chokepoint.compare(base, new)["explanations"]
+        check(why["change_ns"] == 0 and why["base"] == str(path), f"{why}")
+    result = source / "results/tour"
+    rows = chokepoint.compare(result, [result / "result.json"], options=["--filter=before", "--noise=2%"])
+    check("explanations" not in rows and rows["rows"], f"{rows}")
+    refuses(2, "no-result", chokepoint.compare, "no-result", path)
 
 
 def main():
@@ -83,6 +134,8 @@ def main():
         check(chokepoint.diagnose(path, timeline=1)["traces"][0]["timeline"] is not None, "no timeline")
         refuses(2, "No such file", chokepoint.diagnose, folder / "nothing.json")
         refuses(2, "nothing.json", chokepoint.report, folder / "nothing.json")
+        check_findings(recorded, path)
+        check_comparing(recorded, path)
     for failure in failures:
         print(failure)
     return 1 if failures else 0

@@ -6,6 +6,7 @@ usage: test_record.py PROGRAM SOURCE
 The programs train with a stand-in for PyTorch (tests/fixtures/torch_stand_in), which has what the recorder touches.
 test_record_torch.py does the same with PyTorch.
 """
+import gzip
 import json
 import os
 import pathlib
@@ -62,6 +63,21 @@ g, d = torch.optim.SGD(), torch.optim.Adam()
 for i, x in enumerate(DataLoader(range(40))):
     if i != 2: d.step()
     g.step()
+"""
+# More optimizers than steps that warm up: one per parameter, as Pyro has.
+MANY = HEAD + """
+all = [torch.optim.SGD() for _ in range(90)]
+for i in range(40):
+    for o in all: o.step()
+"""
+# Each fold of a cross-validation has an optimizer of its own.
+FOLDS = HEAD + """
+kept = []
+for length in (4, 60, 60):
+    o = torch.optim.SGD()
+    kept.append(o)
+    for i in range(length):
+        o.zero_grad(); o.step()
 """
 # A thread beside steps an optimizer of its own, less often.
 BESIDE = HEAD + """
@@ -208,6 +224,8 @@ def check_kinds(new):
             ("gan 1", GAN.replace("K", "1"), {"fetch": 1, "step": 2}),
             ("gan 3", GAN.replace("K", "3"), {"fetch": 1, "step": 4}),
             ("a skipped step", SKIPPED, {"fetch": 1, "step": 2}),
+            ("many", MANY, {"step": 90}),
+            ("folds", FOLDS, {"step": 1, "zero": 1}),
             ("a thread beside", BESIDE, {"fetch": 1, "zero": 1}),
             ("closure", CLOSURE, {"fetch": 1, "step": 4}),
             ("inference", INFERENCE, {"fetch": 1, "step": 0}),
@@ -243,7 +261,8 @@ def check_loading(new):
     """The share of a step within its four fetches, with the profiler and without."""
     own = run(new("loading"), LOADING).plain["trace"]["chokepoint"]
     for name in ("loading_share", "traced_loading_share"):
-        check(0.15 < own[name] < 0.4, f"{name} {own[name]}, not a quarter")
+        # One fetch alone would be a sixteenth; beside other programs it is no exact quarter.
+        check(0.1 < own[name] < 0.5, f"{name} {own[name]}, not a quarter")
     own = run(new("no loading"), LOOP.replace("AT_15", "pass")).plain["trace"]["chokepoint"]
     check(own["loading_share"] == own["traced_loading_share"] == 0, f"no loader: {own}")
 
@@ -405,7 +424,16 @@ def check_one_launch(new):
     folder = new("launch")
     ended = record_together(folder, *({"RANK": str(rank)} for rank in range(4)))
     check([code for _, _, code in ended] == [0] * 4, f"four ranks: {ended}")
-    check(sum("Bottleneck" in error for _, error, _ in ended) == 1, "four ranks do not have one page")
+    pages = [error for _, error, _ in ended if "Bottleneck" in error]
+    check(len(pages) == 1, "four ranks do not have one page")
+    check(pages[0].count("Program: ") == 4, f"each rank has a table of its program: {pages[0]}")
+    for rank in range(4):  # with what PyTorch writes where torch.distributed was set up, they are a run
+        path = folder / f"chokepoint-record/rank{rank}.pt.trace.json.gz"
+        trace = {**json.loads(gzip.decompress(path.read_bytes())), "distributedInfo": {"rank": rank, "world_size": 4}}
+        path.write_bytes(gzip.compress(json.dumps(trace).encode()))
+    said = subprocess.run([program, "diagnose", str(folder / "chokepoint-record")], capture_output=True, text=True, check=False)
+    lines = said.stdout.partition("Programs: wall time")[2].splitlines()[2:6]
+    check([line.split()[:1] for line in lines] == [["0"], ["1"], ["2"], ["3"]], f"no line per program: {said}")
     record = json.loads((folder / "chokepoint-record/record.json").read_text())
     check(sorted(name.name for name in (folder / "chokepoint-record").iterdir()) ==
           sorted(["record.json", "stacks", *(part["file"] for each in record["processes"] for part in each["parts"]

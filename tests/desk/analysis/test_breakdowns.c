@@ -6,7 +6,7 @@
 #include "harness/desk/analysis/timeline/launches.h"
 #include "harness/desk/analysis/timeline/phases.h"
 #include "tests/fixtures/cmocka_prelude.h"
-#include "tests/fixtures/made_trace.h"
+#include "tests/fixtures/made/made_trace.h"
 
 #include <math.h>
 

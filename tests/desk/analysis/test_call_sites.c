@@ -2,46 +2,81 @@
 #include "harness/desk/analysis/host/call_sites.h"
 #include "harness/desk/analysis/names/frame_name.h"
 #include "tests/fixtures/cmocka_prelude.h"
-#include "tests/fixtures/made_trace.h"
+#include "tests/fixtures/made/made_trace.h"
 
 #include <math.h>
 
 /* --- Names --- */
 
-static void own_code_is_told_by_its_path(void **state)
+static const struct {
+    const char *name;
+    enum frame_owner owner, listed; /* if the trace lists nothing, or OWN */
+} owned[] = {
+    { "train.py(12): log_loss", OWNER_USER, OWNER_USER },
+    { "models/net.py(12): forward", OWNER_USER, OWNER_USER },
+    { "project/data/loader.py(3): <lambda>", OWNER_USER, OWNER_LIBRARY },
+    { "train_all.py(3): f", OWNER_USER, OWNER_LIBRARY },
+    { "/home/me/project/train.py(3): main", OWNER_USER, OWNER_USER },
+    { "<ipython-input-5-abc>(3): main", OWNER_USER, OWNER_USER },
+    { "/tmp/ipykernel_24013/19260079.py(5): collate", OWNER_USER, OWNER_USER },
+    { "cell 3(5): collate", OWNER_USER, OWNER_USER },
+    { "ipykernel/kernelbase.py(5): f", OWNER_LIBRARY, OWNER_LIBRARY },
+    { "keras/src/trainer.py(3): fit", OWNER_LIBRARY, OWNER_USER },
+    { "transformers/trainer.py(3): train", OWNER_LIBRARY, OWNER_LIBRARY },
+    { "models/lib/python_ops.py(3): f", OWNER_PYTHON, OWNER_USER },
+    { "types/mine.py(3): f", OWNER_PYTHON, OWNER_PYTHON },
+    { "my_types.py(3): f", OWNER_USER, OWNER_LIBRARY },
+    { "torch/nn/modules/linear.py(130): forward", OWNER_PYTHON, OWNER_PYTHON },
+    { "torch.py(1): f", OWNER_USER, OWNER_LIBRARY },
+    { "threading.py(1032): _bootstrap", OWNER_PYTHON, OWNER_PYTHON },
+    { "multiprocessing/process.py(314): _bootstrap", OWNER_PYTHON, OWNER_PYTHON },
+    { "/usr/lib/python3.11/site-packages/lightning/loop.py(3): run", OWNER_LIBRARY, OWNER_LIBRARY },
+    { "/venv/lib/python3.11/site-packages/torch/_tensor.py(3): run", OWNER_PYTHON, OWNER_PYTHON },
+    { "/opt/venv/lib/python3.12/typing.py(3): cast", OWNER_PYTHON, OWNER_PYTHON },
+    { "/tmp/torchinductor_me/ab/cab.py(9): call", OWNER_PYTHON, OWNER_PYTHON },
+    { "C:\\me\\train.py(3): main", OWNER_USER, OWNER_USER },
+    { "C:\\py\\Lib\\site-packages\\torch\\nn\\a.py(3): f", OWNER_PYTHON, OWNER_PYTHON },
+    { "C:\\py\\lib\\random.py(3): f", OWNER_PYTHON, OWNER_PYTHON },
+    { "/home/me/src/scripts/recorder/chokepoint_recorder.py(3): marked", OWNER_PYTHON,
+      OWNER_PYTHON },
+    { "chokepoint_switches.py(3): switched", OWNER_PYTHON, OWNER_PYTHON },
+    { "<frozen os>(674): __getitem__", OWNER_PYTHON, OWNER_PYTHON },
+    { "<string>(1): <module>", OWNER_PYTHON, OWNER_PYTHON },
+    { "nn.Module: Linear_0", OWNER_PYTHON, OWNER_PYTHON },
+    { "<built-in method item of Tensor object>", OWNER_PYTHON, OWNER_PYTHON },
+    { "train.py(x): f", OWNER_PYTHON, OWNER_PYTHON },
+    { "", OWNER_PYTHON, OWNER_PYTHON },
+};
+
+static const char OWN[] = "[\"keras\", \"models\", \"train\"]";
+
+static void the_owner_of_code_is_told_by_its_path(void **state)
+{
+    for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) {
+        struct frame_name name = frame_name_of(owned[i].name, strlen(owned[i].name));
+        if (frame_name_owner(&name, NULL) != owned[i].owner ||
+            frame_name_owner(&name, OWN) != owned[i].listed)
+            fail_msg("%s: %d, and %d", owned[i].name, (int)frame_name_owner(&name, NULL),
+                     (int)frame_name_owner(&name, OWN));
+    }
+}
+
+static void lines_of_notebooks_are_of_cells(void **state)
 {
     static const struct {
-        const char *name;
-        bool is_own;
+        const char *file, *text;
     } cases[] = {
-        { "train.py(12): log_loss", true },
-        { "project/data/loader.py(3): <lambda>", true },
-        { "/home/me/project/train.py(3): main", true },
-        { "<ipython-input-5-abc>(3): main", true },
-        { "types/mine.py(3): f", false },
-        { "my_types.py(3): f", true },
-        { "torch/nn/modules/linear.py(130): forward", false },
-        { "torch.py(1): f", true },
-        { "threading.py(1032): _bootstrap", false },
-        { "multiprocessing/process.py(314): _bootstrap", false },
-        { "/usr/lib/python3.11/site-packages/lightning/loop.py(3): run", false },
-        { "/opt/venv/lib/python3.12/typing.py(3): cast", false },
-        { "/tmp/torchinductor_me/ab/cab.py(9): call", false },
-        { "C:\\me\\train.py(3): main", true },
-        { "C:\\py\\Lib\\site-packages\\torch\\nn\\a.py(3): f", false },
-        { "C:\\py\\lib\\random.py(3): f", false },
-        { "<frozen os>(674): __getitem__", false },
-        { "<string>(1): <module>", false },
-        { "nn.Module: Linear_0", false },
-        { "<built-in method item of Tensor object>", false },
-        { "train.py(x): f", false },
-        { "", false },
+        { "train.py", "train.py:5" },
+        { "cell 3", "cell 3, line 5" },
+        { "<ipython-input-12-0b2a>", "cell 12, line 5" },
+        { "/tmp/ipykernel_24013/19260079.py", "a notebook's cell, line 5" },
+        { "my_ipykernel_tools.py", "my_ipykernel_tools.py:5" },
     };
+    char text[64];
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct frame_name name = frame_name_of(cases[i].name, strlen(cases[i].name));
-        if (frame_name_is_own(&name) != cases[i].is_own)
-            fail_msg("%s", cases[i].name);
+        frame_name_line(text, sizeof text, cases[i].file, 5);
+        assert_string_equal(text, cases[i].text);
     }
 }
 
@@ -75,13 +110,16 @@ static void stacks_are_read_in_both_orders(void **state)
     struct frame_name name;
 
     for (size_t i = 0; i < 2; i++) {
-        assert_true(frame_name_of_stack(stacks[i], &name));
+        assert_int_equal(frame_name_of_stack(stacks[i], NULL, &name), OWNER_USER);
         assert_int_equal(name.line, 54);
         assert_memory_equal(name.file, "model.py", name.file_length);
         assert_memory_equal(name.function, "run", name.function_length);
     }
-    assert_false(frame_name_of_stack("torch/x.py(3): step", &name));
-    assert_false(frame_name_of_stack("", &name));
+    assert_int_equal(frame_name_of_stack("torch/x.py(3): step", NULL, &name), OWNER_PYTHON);
+    assert_int_equal(frame_name_of_stack("", NULL, &name), OWNER_PYTHON);
+    assert_int_equal(frame_name_of_stack("torch/x.py(3): a;keras/x.py(4): b", NULL, &name),
+                     OWNER_LIBRARY);
+    assert_int_equal(name.line, 4);
 }
 
 /* --- Places --- */
@@ -110,8 +148,9 @@ struct cost {
     int start_us, end_us;
 };
 
-/* The place that the trace gives for these costs, which end with one that is empty. */
-static struct call_place place_of(const struct cost *costs, int window_us)
+/* The places that the trace gives for these costs, which end with one that is empty. */
+static struct call_place places_of(const struct cost *costs, int window_us,
+                                   struct call_place *library)
 {
     struct analysed analysed = made_analyse();
     const struct first_uses no_uses = { .launches = 0 };
@@ -126,9 +165,16 @@ static struct call_place place_of(const struct cost *costs, int window_us)
     for (; costs->end_us > 0; costs++)
         costly_times_add(&times, 1000 * costs->start_us, 1000 * costs->end_us,
                          1000.0 * (costs->end_us - costs->start_us));
-    place = call_site_of(&tree, &times);
+    place = call_site_of(&tree, &times, library);
     made_release(&analysed);
     return place;
+}
+
+static struct call_place place_of(const struct cost *costs, int window_us)
+{
+    struct call_place library;
+
+    return places_of(costs, window_us, &library);
 }
 
 static void check_place(const struct call_place *place, const char *expected)
@@ -226,6 +272,48 @@ static void code_that_a_library_calls_back_is_the_place(void **state)
     add_loading(400);
     place = place_of(costs, 1000);
     check_place(&place, "train.py:52 in <module>, __next__()");
+}
+
+/* The user's line is the place, and the library's is a place in it. */
+static void the_users_line_comes_before_the_librarys(void **state)
+{
+    static const struct cost costs[] = { { 100, 900 }, { 0, 0 } };
+    static const char IN_KERAS[] = "keras/src/data_adapter.py:293 in pulled, stack()";
+    struct call_place place, library;
+
+    for (int whole = 0; whole < 2; whole++) {
+        made_begin();
+        add_steps(1, 1000);
+        if (whole == 1)
+            add_call("train.py(50): <module>", "", 0, 1000);
+        add_call("keras/src/trainer.py(300): fit", "train.py:52", 10, 990);
+        add_call("keras/src/data_adapter.py(290): pulled", "keras/src/trainer.py:320", 50, 950);
+        add_call("torch/x.py(3): stack", "keras/src/data_adapter.py:293", 105, 895);
+        place = places_of(costs, 1000, &library);
+        check_place(&place, whole == 1 ? "train.py:52 in <module>, fit()" : IN_KERAS);
+        assert_int_equal(library.kind, whole == 1 ? PLACE_LINE : PLACE_UNKNOWN);
+        if (whole == 1)
+            check_place(&library, IN_KERAS);
+        assert_true(place.share > 0.97);
+    }
+}
+
+/* What a library calls back is closer to the cost than the call of the library. */
+static void a_library_that_calls_back_is_not_the_place(void **state)
+{
+    static const struct cost costs[] = { { 100, 900 }, { 0, 0 } };
+    struct call_place place, library;
+
+    made_begin();
+    add_steps(1, 1000);
+    add_call("train.py(50): <module>", "", 0, 1000);
+    add_call("keras/src/trainer.py(300): fit", "train.py:52", 10, 990);
+    add_call("train.py(20): collate", "keras/src/trainer.py:320", 100, 900);
+    add_call("transformers/tokens.py(3): encode", "train.py:21", 105, 895);
+    add_call("re/__init__.py(3): findall", "transformers/tokens.py:4", 110, 890);
+    place = places_of(costs, 1000, &library);
+    check_place(&place, "train.py:21 in collate, encode()");
+    check_place(&library, "transformers/tokens.py:4 in encode, findall()");
 }
 
 /* A generator of the user's around the loader is a function that is all cost. */
@@ -356,9 +444,11 @@ static void calls_that_cross_are_cut(void **state)
     check_place(&place, "train.py:5 in f");
 }
 
-TESTS(own_code_is_told_by_its_path, calls_read_as_one_would_write_them,
-      stacks_are_read_in_both_orders, a_call_in_a_helper_is_named_by_its_line,
-      comprehensions_belong_to_their_line, time_in_libraries_belongs_to_the_line_that_called_them,
+TESTS(the_owner_of_code_is_told_by_its_path, lines_of_notebooks_are_of_cells,
+      the_users_line_comes_before_the_librarys, a_library_that_calls_back_is_not_the_place,
+      calls_read_as_one_would_write_them, stacks_are_read_in_both_orders,
+      a_call_in_a_helper_is_named_by_its_line, comprehensions_belong_to_their_line,
+      time_in_libraries_belongs_to_the_line_that_called_them,
       code_that_a_library_calls_back_is_the_place,
       code_that_a_library_calls_back_is_found_through_a_generator,
       a_function_whose_parts_share_the_cost_is_named_whole, time_without_a_call_lies_between_lines,

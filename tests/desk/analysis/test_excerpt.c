@@ -1,7 +1,7 @@
 /* The part of a trace that is drawn: which steps, which rows, and how many bars. */
 #include "harness/desk/analysis/excerpt.h"
 #include "tests/fixtures/cmocka_prelude.h"
-#include "tests/fixtures/made_trace.h"
+#include "tests/fixtures/made/made_trace.h"
 
 struct drawn {
     struct analysed analysed;

@@ -1,7 +1,7 @@
 /* Memory over time: the curve, the peak, and its categories. */
 #include "harness/desk/analysis/tables/memory_curve.h"
 #include "tests/fixtures/cmocka_prelude.h"
-#include "tests/fixtures/made_trace.h"
+#include "tests/fixtures/made/made_trace.h"
 
 static void add_block(int at_us, int device, int bytes, int allocated, int reserved)
 {

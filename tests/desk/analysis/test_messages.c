@@ -2,7 +2,7 @@
  * bytes. */
 #include "harness/desk/analysis/timeline/messages.h"
 #include "tests/fixtures/cmocka_prelude.h"
-#include "tests/fixtures/made_trace.h"
+#include "tests/fixtures/made/made_trace.h"
 
 #include <math.h>
 

@@ -3,7 +3,7 @@
 
 #include "harness/desk/analysis/names/event_names.h"
 #include "tests/fixtures/cmocka_prelude.h"
-#include "tests/fixtures/made_trace.h"
+#include "tests/fixtures/made/made_trace.h"
 
 #include <math.h>
 

@@ -61,5 +61,46 @@ static void without_a_limit_or_the_work_the_bound_is_unknown(void **state)
     }
 }
 
+static void counters_name_the_limit_that_the_device_comes_near_to(void **state)
+{
+    static const struct {
+        struct hardware_counters counters;
+        enum bound bound;
+        double share;
+        const char *text;
+    } cases[] = {
+        { { 0.97, 0.71, 0.33, 0.25 },
+          BOUND_COMPUTE,
+          0.71,
+          "SMs active 97%, matrix units 71%, device memory 33%, occupancy 25%; near the limit of "
+          "compute" },
+        { { 0.9, 0.2, 0.88, 0.5 },
+          BOUND_MEMORY,
+          0.88,
+          "SMs active 90%, matrix units 20%, device memory 88%, occupancy 50%; near the limit of "
+          "memory" },
+        { { 0.5, 0.2, 0.59, 0.1 },
+          BOUND_UNKNOWN,
+          NAN,
+          "SMs active 50%, matrix units 20%, device memory 59%, occupancy 10%" },
+        { { 0.8, NAN, 0.7, NAN },
+          BOUND_MEMORY,
+          0.7,
+          "SMs active 80%, device memory 70%; near the limit of memory" },
+    };
+    char text[COUNTERS_TEXT];
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct roofline roofline = roofline_counted(&cases[i].counters);
+        assert_int_equal(roofline.bound, cases[i].bound);
+        if (cases[i].bound != BOUND_UNKNOWN)
+            assert_float_equal(roofline.share, cases[i].share, 1e-12);
+        counters_print(text, &cases[i].counters);
+        assert_string_equal(text, cases[i].text);
+    }
+    assert_int_equal(roofline_counted(&HARDWARE_COUNTERS_UNKNOWN).bound, BOUND_UNKNOWN);
+}
+
 TESTS(the_limit_that_takes_longer_is_the_bound, work_that_beats_a_limit_has_no_share,
-      without_a_limit_or_the_work_the_bound_is_unknown)
+      without_a_limit_or_the_work_the_bound_is_unknown,
+      counters_name_the_limit_that_the_device_comes_near_to)

@@ -2,7 +2,7 @@
  * shows nothing. */
 #include "harness/desk/analysis/soundness/soundness.h"
 #include "tests/fixtures/cmocka_prelude.h"
-#include "tests/fixtures/made_trace.h"
+#include "tests/fixtures/made/made_trace.h"
 
 enum { STEPS = 12, STEP_US = 1000, WORK_US = 400 };
 

@@ -1,7 +1,7 @@
 /* Where the time of a step went: every moment is in one part, and parts sum to the window. */
 #include "harness/desk/analysis/time_parts.h"
 #include "tests/fixtures/cmocka_prelude.h"
-#include "tests/fixtures/made_trace.h"
+#include "tests/fixtures/made/made_trace.h"
 
 struct split {
     struct analysed analysed;

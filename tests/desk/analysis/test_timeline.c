@@ -6,7 +6,7 @@
 #include "harness/desk/analysis/timeline/timeline.h"
 #include "harness/desk/analysis/timeline/unmarked_steps.h"
 #include "tests/fixtures/cmocka_prelude.h"
-#include "tests/fixtures/made_trace.h"
+#include "tests/fixtures/made/made_trace.h"
 
 static void busy_is_the_union_and_idle_the_rest(void **state)
 {
@@ -254,6 +254,8 @@ static void communication_is_known_by_name(void **state)
         { "void deep_ep::intranode::dispatch<8, 768, 8192>(int4*)", true },
         { "void multimem_all_reduce_kernel<c10::BFloat16, 16>", true },
         { "void vllm::cross_device_reduce_1stage<__nv_bfloat16, 8>(vllm::RankData*)", true },
+        { "void tensorrt_llm::kernels::moe_comm::moeA2ADispatchKernel<8>(Params)", true },
+        { "c10d::symmetric_memory::put_signal_kernel(unsigned int**, unsigned long)", true },
         { "void one_shot_all_reduce_kernel<c10::BFloat16, 16, 8, false>", true },
         { "void flashinfer::trtllm_allreduce_fusion::allreduce_fusion_kernel_oneshot<4>", true },
         { "mscclKernel_Sum_half_LL_Simple", true },
@@ -461,6 +463,7 @@ static void regions_that_repeat_are_steps_where_nothing_marks_them(void **state)
         { "timed region", 5, 50, false, false, 0 }, /* a part of each step */
         { "timed region", 5, 90, false, true, 0 },
         { "forward", 5, 90, false, false, 0 }, /* which says what it is */
+        { "{'mod': 'torch', 'op': 'relu', 'args': []}", 5, 90, false, false, 0 },
         { "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 5, 90, false, false, 0 },
     };
 

@@ -268,7 +268,9 @@ static void a_step_is_found_in_its_row_and_no_other(void **state)
     assert_int_equal(history.series[3].verdict, HISTORY_SLOWER);
     assert_int_equal(history.series[4].change_count, 1); /* seen, but within the threshold */
     assert_int_equal(history.series[4].verdict, HISTORY_SAME);
-    assert_int_equal(history.series[5].verdict, HISTORY_SHORT);
+    assert_int_equal(history.series[5].verdict, HISTORY_GONE);
+    assert_int_equal(history.series[5].lacking, 51);
+    assert_int_equal(history.series[5].renamed, -1);
     assert_true(fabs(history.series_error - HISTORY_ERROR / 5) < 1e-12);
     history_release(&history);
     history_file_release(&file);

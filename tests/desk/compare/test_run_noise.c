@@ -301,7 +301,7 @@ static void the_sides_as_a_whole_move_if_most_rows_do(void **state)
             for (int file = BASE; file < FILES; file++)
                 logs[row][file] += cases[i].all + (row == 7 ? cases[i].one : 0);
         assert_int_equal(run_noise_learn(&noise, &logs[0][0], ROWS, BASE, AFTER, NULL), STATUS_OK);
-        assert_int_equal(run_noise_moved(&noise, BASE, AFTER, log(1.05)), cases[i].moved);
+        assert_int_equal(run_noise_moved(&noise, BASE, AFTER, NAN, log(1.05)), cases[i].moved);
         if (cases[i].common == 0)
             assert_near(noise.shift, cases[i].all, 0.02);
         run_noise_release(&noise);
@@ -323,6 +323,10 @@ static void rows_of_one_run_per_side_tell_the_least_noise(void **state)
     assert_int_equal(run_noise_learn(&noise, &logs[0][0], MANY, 1, 1, NULL), STATUS_OK);
     assert_int_equal(noise.rows, 0);
     assert_near(noise.alone, 0.2, 0.04);
+    assert_near(noise.most, 0.13, 0.03);
+    assert_int_equal(run_noise_moved(&noise, 1, 1, 0.01, log(1.05)), 1);
+    assert_int_equal(run_noise_moved(&noise, 1, 1, 0.05, log(1.05)), 0);
+    assert_int_equal(run_noise_moved(&noise, 1, 1, NAN, log(1.05)), 0);
     run_noise_release(&noise);
 }
 
@@ -369,7 +373,7 @@ static void a_row_that_moved_with_all_needs_no_more_than_its_interval(void **sta
         for (int row = 0; row < ROWS; row++)
             for (int file = BASE; file < FILES; file++) logs[row][file] += 0.5 * moved;
         assert_int_equal(run_noise_learn(&noise, logs[0], ROWS, BASE, AFTER, NULL), STATUS_OK);
-        assert_int_equal(run_noise_moved(&noise, BASE, AFTER, log(1.05)), moved);
+        assert_int_equal(run_noise_moved(&noise, BASE, AFTER, NAN, log(1.05)), moved);
         for (double change = 0.055; change < 0.5; change += 0.005) {
             double after = 100 * (1 + change), times[] = { 100, 100, 100, after, after, after };
             struct compared_row row = compared(times, &noise);

@@ -2,7 +2,7 @@
 #include "harness/base/random.h"
 #include "harness/desk/compare/traces/step_change.h"
 #include "tests/fixtures/cmocka_prelude.h"
-#include "tests/fixtures/made_trace.h"
+#include "tests/fixtures/made/made_trace.h"
 
 #include <math.h>
 

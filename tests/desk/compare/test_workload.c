@@ -2,7 +2,7 @@
 #include "harness/base/status.h"
 #include "harness/desk/compare/file/workload.h"
 #include "tests/fixtures/cmocka_prelude.h"
-#include "tests/fixtures/made_catalogue.h"
+#include "tests/fixtures/made/made_catalogue.h"
 
 #include <math.h>
 
@@ -97,7 +97,11 @@ static void a_row_finds_the_settings_of_its_variant(void **state)
     static const char file[] =
         "{\"chokepoint\": {\"scenarios\": [{\"name\": \"item\"}, {\"name\": \"item_sync\", "
         "\"settings\": {\"before\": \"loss_every=1\", \"after\": \"loss_every=20\"}, "
-        "\"protocol\": {\"data\": \"mine\", \"device_memory\": 4096}}, 3]}}";
+        "\"protocol\": {\"data\": \"mine\", \"device_memory\": 4096}}, 3, "
+        "{\"name\": \"both\", \"aa\": true, \"settings\": {\"before\": \"b=1\", \"after\": "
+        "\"b=1\"}}, "
+        "{\"name\": \"both\", \"aa\": false, \"settings\": {\"before\": \"b=3\", \"after\": "
+        "\"b=4\"}}]}}";
     static const struct {
         const char *row, *settings, *folder;
     } cases[] = {
@@ -105,6 +109,9 @@ static void a_row_finds_the_settings_of_its_variant(void **state)
         { "item_sync/after", "loss_every=20", "mine" },
         { "item_sync/aa:1", "loss_every=1", "mine" },
         { "item_sync/aa:2", "loss_every=20", "mine" },
+        { "both/aa:2", "b=1", NULL },
+        { "both/before", "b=3", NULL },
+        { "both/after", "b=4", NULL },
         { "item_sync/4096", NULL, "mine" },
         { "item/before", NULL, NULL },
         { "item_syn/before", NULL, NULL },

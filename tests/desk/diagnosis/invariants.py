@@ -36,7 +36,7 @@ IDLE = ("launch_bound", "data_loading", "data_jitter", "epoch_gap", "host_work",
 
 
 def shares_time(finding):
-    return "another finding has this time, too" in finding["evidence"]
+    return "another finding has this time" in finding["evidence"]
 
 
 def idle_claimed(trace):

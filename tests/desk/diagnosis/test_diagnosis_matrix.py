@@ -53,7 +53,7 @@ def run_once(program, scenarios, seed, folder, *more):
     command = [program, "run", *scenarios, "--quick", f"--seed={seed}", f"--out={folder}", *more]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     path = os.path.join(folder, "result.json")
-    if done.returncode not in (0, 1) or not os.path.exists(path):
+    if done.returncode not in (0, 1, 3) or not os.path.exists(path):
         sys.stderr.write(done.stdout + done.stderr)
         sys.exit(3)
     with open(path, encoding="utf-8") as file:

@@ -38,6 +38,7 @@ DEVICES = (("NVIDIA A100-SXM4-80GB", 8, 0, 108), ("NVIDIA H100 80GB HBM3", 9, 0,
 PRODUCTS = ("ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_stages_32x5_tn",
             "sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64", "nvjet_tst_128x256_64x4_2x1_v_bz_TNT")
 FP32_PRODUCTS = ("ampere_sgemm_128x64_tn", "ampere_sgemm_32x128_nn", "sm80_xmma_gemm_f32f32_f32f32_f32_tn_n")
+FP64_PRODUCTS = ("cutlass_80_tensorop_d884gemm_64x64_16x4_nn", "volta_dgemm_128x64_nt", "Cijk_Ailk_Bljk_DB_MT128x128x8")
 OTHERS = (("aten::_scaled_dot_product_flash_attention", "flash_fwd_kernel<Flash_fwd_kernel_traits<64, 128, 128, 4>>"),
           ("aten::native_layer_norm", "vectorized_layer_norm_kernel<c10::BFloat16, float>"),
           ("aten::embedding", "indexSelectLargeIndex<c10::BFloat16, long>"))
@@ -189,6 +190,23 @@ def fp32(plan, size, rng):
                                optimizer=slower(plan.optimizer))
 
 
+def fp64(plan, size, rng):
+    """A device that computes doubles at half the rate."""
+    def slower(kernels):
+        return tuple((operator, rng.choice(FP64_PRODUCTS), 2 * time) if kernel in PRODUCTS else
+                     (operator, kernel.replace("c10::BFloat16", "double"), 2 * time) for operator, kernel, time in kernels)
+
+    return dataclasses.replace(plan, forward=slower(plan.forward), backward=slower(plan.backward))
+
+
+def layouts(plan, size, rng):
+    """cuDNN turns tensors around before and after convolutions."""
+    parts = rng.randint(3, 20)
+    extra = tuple(("aten::cudnn_convolution", f"void cudnn::ops::{name}Kernel<__nv_bfloat16, float>",
+                   device_time(plan) * size / parts / 2) for name in ("nchwToNhwc", "nhwcToNchw"))
+    return dataclasses.replace(plan, forward=plan.forward + extra * parts)
+
+
 def communication(plan, size, rng):
     count = rng.choice((1, 3, 5))
     share = sum(time for _, _, time in plan.backward) / device_time(plan)
@@ -261,6 +279,8 @@ CAUSES = {
     "allocation": (allocation, ("allocation_churn",), 0),
     "first_use": (first_use, ("initialisation", "first_use"), 0),
     "fp32": (fp32, ("fp32_matmul",), 0),
+    "fp64": (fp64, ("fp64_matmul",), 0),
+    "layouts": (layouts, ("layout_conversions",), 0),
     "communication": (communication, ("exposed_communication",), 0),
     "small_messages": (small_messages, ("small_messages",), 0),
     "recapture": (recapture, ("graph_recapture",), 18),

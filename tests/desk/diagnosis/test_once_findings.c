@@ -52,7 +52,7 @@ static void what_is_done_for_the_first_time_adds_up(void **state)
 
 /* Steps of 100 us: in every `every`-th of the first `until` the host waits for the device, captures
  * a graph for 30 us and instantiates it for 10, then launches it. */
-static struct found judge_captures(int every, int steps, int until)
+static struct found judge_captures(int every, int steps, int until, bool launches)
 {
     int correlation = 0;
 
@@ -76,7 +76,8 @@ static struct found judge_captures(int every, int steps, int until)
                      ++correlation);
             launch = start + 50;
         }
-        made_add("cuda_runtime", "cudaGraphLaunch", 100, 100, launch, launch + 2, ++correlation);
+        made_add("cuda_runtime", launches ? "cudaGraphLaunch" : "cudaLaunchKernel", 100, 100,
+                 launch, launch + 2, ++correlation);
         made_add("kernel", "work", 0, 7, launch + 2, start + 105, correlation);
     }
     return found_judge_trace(made_analyse());
@@ -127,11 +128,13 @@ static void captures_that_come_again_are_named_and_no_other_finding_costs_their_
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(loops); i++) {
-        struct found found = judge_captures(loops[i].every, loops[i].steps, loops[i].until);
+        struct found found = judge_captures(loops[i].every, loops[i].steps, loops[i].until, true);
         const struct finding *finding = found_find(&found, "graph_recapture");
 
         assert_true((finding != NULL) == (loops[i].lost_us > 0));
         assert_true((found_find(&found, "initialisation") != NULL) == (finding == NULL));
+        if (finding == NULL)
+            assert_int_equal(found_find(&found, "initialisation")->once_in_steps, loops[i].steps);
         if (finding != NULL) {
             assert_float_equal((float)finding->lost_ns_per_step / 1e3F, loops[i].lost_us, 0.2);
             assert_true(finding == findings_first(&found.findings));
@@ -139,6 +142,16 @@ static void captures_that_come_again_are_named_and_no_other_finding_costs_their_
         }
         found_forget(&found);
     }
+}
+
+/* An engine that starts captures a graph for each piece of its model, and launches none yet. */
+static void graphs_that_nothing_launches_are_made_ahead(void **state)
+{
+    struct found found = judge_captures(1, 20, 20, false);
+
+    assert_null(found_find(&found, "graph_recapture"));
+    assert_non_null(found_find(&found, "initialisation"));
+    found_forget(&found);
 }
 
 /* A device that is busy, but for 5 ms in which the host does that. */
@@ -184,4 +197,5 @@ static void compiling_and_loading_modules_happen_once_however_late(void **state)
 
 TESTS(what_is_done_for_the_first_time_adds_up, a_capture_takes_the_operator_around_it,
       captures_that_come_again_are_named_and_no_other_finding_costs_their_time,
+      graphs_that_nothing_launches_are_made_ahead,
       compiling_and_loading_modules_happen_once_however_late)

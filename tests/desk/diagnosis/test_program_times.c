@@ -8,7 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* 100 steps of 10 ms and more; `more` are members that come instead of these. */
+/* 100 steps of 10 ms and more; `more` are members that come instead of these, which are all that
+ * older recordings have. */
 static int judge(struct finding findings[PROGRAM_FINDINGS], const char *more)
 {
     static const char *const others[][2] = {
@@ -16,7 +17,7 @@ static int judge(struct finding findings[PROGRAM_FINDINGS], const char *more)
         { "after_s", "1" },     { "steps", "100" },          { "steps_s", "2" },
         { "usual_s", "0.01" },  { "long_steps", "0" },       { "long_s", "0" },
         { "longest_s", "0" },   { "long_collected_s", "0" }, { "compiling_steps", "0" },
-        { "compiling_s", "0" }, { "core_wait_s", "0" }
+        { "compiling_s", "0" }, { "core_wait_s", "0" },
     };
     struct program_times times;
     char text[2048] = "{";
@@ -57,6 +58,11 @@ static void what_is_rare_and_dear_is_a_finding_with_its_line(void **state)
     assert_float_equal(found[0].where.share, 0.9, 1e-9); /* of all, not of the lines */
     assert_int_equal(judge(found, "\"long_steps\":1,\"long_s\":1"), 0); /* one stall is no cause */
     assert_int_equal(judge(found, "\"long_steps\":5,\"long_s\":0.05"), 0);
+    /* Cores that others took make some steps long and others not. */
+    assert_int_equal(judge(found, "\"long_steps\":5,\"long_s\":1,\"core_wait_s\":0.3"), 1);
+    assert_int_equal(found[0].confidence, CONFIDENCE_MEDIUM);
+    assert_int_equal(judge(found, "\"long_steps\":5,\"long_s\":1,\"core_wait_s\":3"), 1);
+    assert_int_equal(found[0].confidence, CONFIDENCE_LOW);
     /* The device works for all of the time: the host is ahead, and waits for it now and then. */
     assert_int_equal(judge(found, "\"long_steps\":5,\"long_s\":1,\"busy_s\":0.0195"), 0);
     assert_int_equal(judge(found, "\"long_steps\":5,\"long_s\":1,\"steps\":10"), 0);
@@ -67,11 +73,12 @@ static void garbage_and_compilations_have_findings_of_their_own(void **state)
     struct finding found[PROGRAM_FINDINGS];
     (void)state;
 
-    assert_int_equal(judge(found, "\"long_steps\":5,\"long_s\":1,\"long_collected_s\":0.8"), 1);
+    assert_int_equal(judge(found, "\"long_steps\":5,\"long_s\":1,\"long_collected_s\":0.95"), 1);
     assert_string_equal(found[0].id, "garbage_collection");
-    assert_float_equal(found[0].lost_ns_per_step, 8e6, 1);
+    assert_float_equal(found[0].lost_ns_per_step, 9.5e6, 1);
     assert_int_equal(judge(found, "\"long_steps\":5,\"long_s\":1,\"compiling_steps\":5,"
-                                  "\"compiling_s\":1.1"),
+                                  "\"compiling_s\":1.1,\"long_compiled_s\":1,"
+                                  "\"long_compiles\":5"),
                      1);
     assert_string_equal(found[0].id, "recompilation");
     assert_int_equal(judge(found, "\"compiling_steps\":100,\"compiling_s\":2"), 1);
@@ -79,6 +86,20 @@ static void garbage_and_compilations_have_findings_of_their_own(void **state)
     assert_true(isnan(found[0].predicted_gain)); /* a step without is not known */
     assert_null(strstr(found[0].evidence, "others"));
     assert_int_equal(judge(found, "\"compiling_steps\":2,\"compiling_s\":1"), 0);
+    /* Each has its own part of the long steps, and evaluation the rest. */
+    assert_int_equal(judge(found, "\"long_steps\":15,\"long_s\":1.2,\"compiling_steps\":5,"
+                                  "\"compiling_s\":0.55,\"long_compiled_s\":0.5,"
+                                  "\"long_collected_s\":0.3,\"long_compiles\":5"),
+                     3);
+    assert_string_equal(found[0].id, "recompilation");
+    assert_string_equal(found[1].id, "garbage_collection");
+    assert_string_equal(found[2].id, "rare_work");
+    assert_float_equal(found[2].lost_ns_per_step, 4e6, 1);
+    /* Steps that compile before the usual step is known are none of the long ones. */
+    assert_int_equal(judge(found, "\"long_steps\":2,\"long_s\":1,\"compiling_steps\":2,"
+                                  "\"compiling_s\":3"),
+                     1);
+    assert_string_equal(found[0].id, "rare_work");
 }
 
 static void steps_that_grow_steadily_are_a_finding(void **state)
@@ -97,12 +118,51 @@ static void steps_that_grow_steadily_are_a_finding(void **state)
     assert_int_equal(judge(found, "\"pieces_s\":[9,0.01,0.02,0.03,0.04]"), 0);
 }
 
+static void memory_of_the_host_that_grows_is_a_finding_with_its_slope(void **state)
+{
+    struct finding found[PROGRAM_FINDINGS];
+    (void)state;
+
+    /* 1 MB per step after the warm-up, of which 900 more are there. */
+    assert_int_equal(judge(found, "\"memory_steps\":[0,10,20,30,40,50,60,70,80,90,100,110],"
+                                  "\"memory_bytes\":[1e6,5e7,9e7,1e8,1.1e8,1.2e8,1.3e8,1.4e8,"
+                                  "1.5e8,1.6e8,1.7e8,1.8e8],\"available_bytes\":9e8"),
+                     1);
+    assert_string_equal(found[0].id, "host_memory_growth");
+    assert_int_equal(found[0].severity, SEVERITY_MAJOR);
+    assert_true(isnan(found[0].lost_ns_per_step));
+    assert_non_null(strstr(found[0].evidence, "977 KiB more with each step"));
+    assert_non_null(strstr(found[0].evidence, "last for 900 steps"));
+    assert_int_equal(judge(found, "\"memory_steps\":[0,10,20,30,40,50,60,70,80,90,100,110],"
+                                  "\"memory_bytes\":[1e6,5e7,9e7,1e8,1.1e8,1.2e8,1.3e8,1.4e8,"
+                                  "1.5e8,1.6e8,1.7e8,1.8e8],\"available_bytes\":9e10"),
+                     1);
+    assert_int_equal(found[0].severity, SEVERITY_MINOR);
+    /* It grows while it warms up; or up and down; or by less than a tenth; or few looks tell. */
+    assert_int_equal(judge(found, "\"memory_steps\":[0,10,20,30,40,50,60,70,80,90,100,110],"
+                                  "\"memory_bytes\":[1e6,5e7,9e7,1.5e8,1.5e8,1.5e8,1.5e8,1.5e8,"
+                                  "1.5e8,1.5e8,1.5e8,1.5e8]"),
+                     0);
+    assert_int_equal(judge(found, "\"memory_steps\":[0,10,20,30,40,50,60,70,80,90,100,110],"
+                                  "\"memory_bytes\":[1e6,5e7,9e7,1e8,1.3e8,1e8,1.3e8,1e8,1.3e8,"
+                                  "1e8,1.3e8,1.35e8]"),
+                     0);
+    assert_int_equal(judge(found, "\"memory_steps\":[0,10,20,30,40,50,60,70,80,90,100,110],"
+                                  "\"memory_bytes\":[1e6,5e7,9e7,1e8,1.01e8,1.02e8,1.03e8,"
+                                  "1.04e8,1.05e8,1.06e8,1.07e8,1.08e8]"),
+                     0);
+    assert_int_equal(judge(found, "\"memory_steps\":[0,10,20,30],"
+                                  "\"memory_bytes\":[1e6,1e8,2e8,3e8]"),
+                     0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_rare_and_dear_is_a_finding_with_its_line),
         cmocka_unit_test(garbage_and_compilations_have_findings_of_their_own),
         cmocka_unit_test(steps_that_grow_steadily_are_a_finding),
+        cmocka_unit_test(memory_of_the_host_that_grows_is_a_finding_with_its_slope),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

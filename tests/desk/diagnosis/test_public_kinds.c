@@ -169,6 +169,67 @@ static void what_the_host_does_beside_the_device_is_said_once(void **state)
     }
 }
 
+/* An engine waits for requests for most of the time. Each third of its steps has prompts. */
+static struct found judge_serving(const char *decode, const char *prefill)
+{
+    made_begin_with(OLD_GPU);
+    for (int i = 0; i < 12; i++) {
+        int at = 5000 * i;
+        made_add("user_annotation", prefill != NULL && i % 3 == 0 ? prefill : decode, 100, 100, at,
+                 at + 1000, 0);
+        for (int k = 0; k < 3; k++)
+            made_add_work("kernel", "gemm", 7, at + 50 + 300 * k, at + 350 + 300 * k,
+                          at + 10 + 2 * k);
+    }
+    return found_judge_trace(made_analyse());
+}
+
+/* One step is none to take a mean of, but it is marked. */
+static void a_single_step_of_an_engine_is_named(void **state)
+{
+    struct found found;
+    const struct finding *lacks;
+
+    made_begin_with(OLD_GPU);
+    made_add("user_annotation", "execute_16_context_0(0)_generation_16(16)", 100, 100, 0, 500, 0);
+    made_add("user_annotation", "step[DECODE bs=16]", 100, 100, 5, 400, 0);
+    for (int i = 0; i < 20; i++)
+        made_add_work("kernel", "gemm", 7, 100 + 100 * i, 200 + 100 * i, 10 + 2 * i);
+    found = found_judge_trace(made_analyse());
+    lacks = need(&found, "insufficient_data");
+    check_says(lacks->evidence, "1 step of the engine (step[DECODE bs=16])");
+    assert_null(strstr(lacks->evidence, "no steps are marked"));
+    check_says(need(&found, "device_bound")->advice, "decode");
+    found_forget(&found);
+}
+
+static void steps_of_an_engine_are_known_by_their_names(void **state)
+{
+    static const struct {
+        const char *decode, *prefill;
+        bool are_steps;
+    } cases[] = {
+        { "step[DECODE bs=16]", NULL, true },
+        { "step[DECODE bs=16]", "step[EXTEND bs=2 toks=900]", true },
+        { "execute_context_0(0)_generation_16(16)", "execute_context_1(88_7)_generation_3(3)",
+          true },
+        { "handle request", NULL, false }, /* a fifth of the time may be a part of a step */
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct found found = judge_serving(cases[i].decode, cases[i].prefill);
+        const struct finding *lacks = found_find(&found, "insufficient_data");
+        assert_int_equal(found.summary.steps.region != NULL, cases[i].are_steps);
+        if (cases[i].are_steps)
+            assert_int_equal(found.summary.steps.count, 12);
+        if (cases[i].prefill != NULL)
+            check_says(lacks->evidence, "over 4 steps that prefill and 8 that only decode");
+        else if (cases[i].are_steps && lacks != NULL)
+            assert_null(strstr(lacks->evidence, "no steps are marked"));
+        found_forget(&found);
+    }
+}
+
 /* --- Compilations --- */
 
 /* Ten steps of 1 ms, in some of which the host compiles for 600 us. */
@@ -245,8 +306,11 @@ static void time_of_the_profiler_and_of_collections_is_named(void **state)
     assert_null(found_find(&profiler, "host_work"));
     assert_string_equal(profiler.findings.items[0].id, "insufficient_data");
     need(&driver, "host_work");
-    check_says(need(&garbage, "host_work")->evidence, "Python collects garbage");
-    check_says(need(&garbage, "host_work")->advice, "gc.freeze()");
+    assert_string_equal(garbage.findings.items[0].id, "garbage_collection");
+    check_says(need(&garbage, "garbage_collection")->evidence, "collects garbage");
+    check_says(need(&garbage, "garbage_collection")->advice, "gc.freeze()");
+    assert_null(found_find(&garbage, "host_work"));
+    assert_null(found_find(&driver, "garbage_collection"));
     found_forget(&profiler);
     found_forget(&driver);
     found_forget(&garbage);
@@ -257,7 +321,7 @@ static void steps_that_get_longer_are_told_from_uneven_ones(void **state)
     struct found longer = judge_pauses(NULL, NULL, 100, 80),
                  even = judge_pauses(NULL, NULL, 100, 0);
 
-    check_says(need(&longer, "uneven_steps")->title, "longer and longer");
+    check_says(need(&longer, "uneven_steps")->title, "longer than the one before");
     check_says(need(&longer, "uneven_steps")->evidence, "they take 80 us more");
     assert_null(found_find(&even, "uneven_steps"));
     found_forget(&longer);
@@ -309,10 +373,180 @@ static void launches_that_wait_for_an_allocation_elsewhere_are_told_from_slow_on
         found = found_judge_trace(made_analyse());
         if (beside) {
             check_says(need(&found, "allocation_churn")->title, "another thread");
+            check_says(need(&found, "allocation_churn")->evidence,
+                       "1 call per step allocates or releases memory");
+            check_says(need(&found, "allocation_churn")->evidence, "wait for cudaHostAlloc");
             assert_string_equal(found.findings.items[0].id, "allocation_churn");
         } else {
             assert_null(found_find(&found, "allocation_churn"));
         }
+        found_forget(&found);
+    }
+}
+
+/* In each step memory is taken and given back, and an operator launches six kernels, each of which
+ * is waited for by its event: cuDNN tries six algorithms, or another operator waits. */
+static void trials_of_algorithms_are_named(void **state)
+{
+    static const char *const operators[] = { "aten::cudnn_convolution", "aten::index" };
+
+    for (size_t k = 0; k < ARRAY_SIZE(operators); k++) {
+        struct found found;
+        const struct finding *churn;
+        made_begin_with(OLD_GPU);
+        for (int i = 0; i < 8; i++) {
+            int at = 3000 * i;
+            char step[40];
+            snprintf(step, sizeof step, "ProfilerStep#%d", i);
+            made_add("user_annotation", step, 100, 100, at, at + 3000, 0);
+            made_add("cpu_op", operators[k], 100, 100, at + 5, at + 2700, 0);
+            made_add("cuda_runtime", "cudaMalloc", 100, 100, at + 10, at + 310, 0);
+            for (int j = 0; j < 6; j++) {
+                int launch = at + 320 + 220 * j;
+                made_add_work("kernel", "conv", 7, launch + 5, launch + 205, launch);
+                made_add("cuda_runtime", "cudaEventSynchronize", 100, 100, launch + 3, launch + 206,
+                         0);
+            }
+            made_add("cuda_runtime", "cudaFree", 100, 100, at + 2000, at + 2600, 0);
+        }
+        found = found_judge_trace(made_analyse());
+        churn = need(&found, "allocation_churn");
+        assert_int_equal(strstr(churn->advice, "cudnn.benchmark = False") != NULL, k == 0);
+        assert_int_equal(strstr(churn->evidence, "6 times per step the host waits") != NULL,
+                         k == 0);
+        found_forget(&found);
+    }
+}
+
+/* --- Loading --- */
+
+/* Steps that load for 1800 us before 200 us of work; for 1000 us of that the loop does this. */
+static struct found judge_loading(const char *category, const char *name, const char *members)
+{
+    made_begin_with(members);
+    for (int i = 0; i < 10; i++) {
+        int at = 2000 * i;
+        char step[40];
+        snprintf(step, sizeof step, "ProfilerStep#%d", i);
+        made_add("user_annotation", step, 100, 100, at, at + 2000, 0);
+        made_add("user_annotation", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
+                 100, 100, at, at + 1800, 0);
+        made_add("python_function", "train.py(7): __getitem__", 100, 100, at, at + 1790, 0);
+        made_add(category, name, 100, 100, at + 100, at + 1100, 0);
+        for (int k = 0; k < 2; k++)
+            made_add_work("kernel", "gemm", 7, at + 1810 + 90 * k, at + 1900 + 90 * k,
+                          at + 1801 + 3 * k);
+    }
+    return found_judge_trace(made_analyse());
+}
+
+#define LOADER(reads, computes)                                                                    \
+    OLD_GPU ",\"chokepoint\":{\"loader_reads_share\":" reads                                       \
+            ",\"loader_computes_share\":" computes "}"
+
+static void the_loader_is_told_by_what_it_does(void **state)
+{
+    static const struct {
+        const char *category, *name, *members, *evidence, *advice;
+    } cases[] = {
+        { "python_function", "<method 'read' of '_io.BufferedReader' objects>", OLD_GPU,
+          "waiting for files", "larger files" },
+        { "python_function", "<method 'decode' of 'ImagingDecoder' objects>", OLD_GPU, "decoding",
+          "decode less" },
+        { "python_function", "torch/utils/data/_utils/collate.py(88): collate", OLD_GPU,
+          "putting batches together", "put batches together" },
+        { "cpu_op", "aten::stack", OLD_GPU, "putting batches together", "put batches together" },
+        /* Nothing tells; or workers do, which no trace shows, and little of either. */
+        { "python_function", "train.py(9): work", OLD_GPU, NULL, "prepare the next input" },
+        { "python_function", "train.py(9): work", LOADER("0.8", "0.1"), "80% of loading is",
+          "larger files" },
+        { "python_function", "train.py(9): work", LOADER("0.1", "0.7"), "70% of loading is",
+          "decode less" },
+        { "python_function", "train.py(9): work", LOADER("0.4", "0.4"), NULL,
+          "prepare the next input" },
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct found found = judge_loading(cases[i].category, cases[i].name, cases[i].members);
+        const struct finding *finding = need(&found, "data_loading");
+        check_says(finding->advice, cases[i].advice);
+        if (cases[i].evidence != NULL)
+            check_says(finding->evidence, cases[i].evidence);
+        else
+            assert_null(strstr(finding->evidence, "of loading is"));
+        found_forget(&found);
+    }
+}
+
+/* --- Double precision --- */
+
+/* Products on the device of that compute capability. */
+static struct found judge_products(const char *capability)
+{
+    char device[200];
+
+    snprintf(device, sizeof device,
+             "\"deviceProperties\":[{\"id\":0,\"name\":\"GPU\",\"totalGlobalMem\":1073741824,%s}]",
+             capability);
+    made_begin_with(device);
+    for (int i = 0; i < 20; i++)
+        made_add_work("kernel", "volta_dgemm_128x64_nt", 7, 100 + 100 * i, 200 + 100 * i, 40 + i);
+    return found_judge_trace(made_analyse());
+}
+
+static void doubles_cost_what_the_device_says(void **state)
+{
+    struct found half = judge_products("\"computeMajor\":7,\"computeMinor\":0");
+    struct found games = judge_products("\"computeMajor\":8,\"computeMinor\":9");
+
+    assert_float_equal(need(&half, "fp64_matmul")->predicted_gain, 2, 0.01);
+    assert_null(strstr(need(&half, "fp64_matmul")->advice, "tf32"));
+    assert_float_equal(need(&games, "fp64_matmul")->predicted_gain, 32, 0.5);
+    check_says(need(&games, "fp64_matmul")->evidence, "fp32 at 64 times the rate");
+    check_says(need(&games, "fp64_matmul")->advice, "tf32");
+    assert_string_equal(games.findings.items[0].id, "fp64_matmul");
+    found_forget(&half);
+    found_forget(&games);
+}
+
+/* Steps of 20 products on the host, whose inputs have these types. */
+static struct found judge_types(const char *types)
+{
+    char arguments[120];
+
+    snprintf(arguments, sizeof arguments, "\"Input type\":%s", types);
+    made_begin();
+    for (int i = 0; i < 10; i++) {
+        char step[40];
+        snprintf(step, sizeof step, "ProfilerStep#%d", i);
+        made_add("user_annotation", step, 100, 100, 2000 * i, 2000 * i + 2000, 0);
+        for (int k = 0; k < 19; k++)
+            made_add_with("cpu_op", "aten::mm", 100, 100, 2000 * i + 100 * k,
+                          2000 * i + 100 * k + 99, 0, arguments);
+    }
+    return found_judge_trace(made_analyse());
+}
+
+static void doubles_of_a_host_are_told_by_the_types_of_inputs(void **state)
+{
+    static const struct {
+        const char *types;
+        bool are_double;
+    } cases[] = {
+        { "[\"double\",\"double\"]", true },
+        { "[[\"double\",\"double\"],\"Scalar\"]", true },
+        { "[\"float\",\"double\"]", false }, /* a rate */
+        { "[\"float\",\"float\"]", false },
+        { "[\"long int\",\"\"]", false },
+        { "\"double\"", false }, /* no list */
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct found found = judge_types(cases[i].types);
+        if (cases[i].are_double)
+            assert_float_equal(need(&found, "fp64_matmul")->predicted_gain, 1.9, 0.05);
+        else
+            assert_null(found_find(&found, "fp64_matmul"));
         found_forget(&found);
     }
 }
@@ -356,6 +590,46 @@ static void gradients_are_sent_once_per_update(void **state)
     found_forget(&last);
 }
 
+/* Two messages per step of as many bytes as the parameters have, if that is stated. */
+static struct found judge_bytes(bool stated)
+{
+    made_begin_with(
+        "\"deviceProperties\":[{\"id\":0,\"name\":\"GPU\",\"totalGlobalMem\":1073741824}]");
+    if (stated)
+        made_add_instant("[memory]", 1,
+                         "\"Device Type\":1,\"Device Id\":0,\"Addr\":1,\"Bytes\":0,"
+                         "\"Total Allocated\":1048576,\"Total Reserved\":1048576,"
+                         "\"Category\":\"parameters\",\"Category Allocated\":1048576");
+    for (int i = 0; i < 6; i++) {
+        int at = 1000 * i;
+        char step[40];
+        snprintf(step, sizeof step, "ProfilerStep#%d", i);
+        made_add("user_annotation", step, 100, 100, at, at + 1000, 0);
+        made_add("user_annotation", "backward", 100, 100, at + 5, at + 90, 0);
+        made_add_work("kernel", "gemm", 7, at + 100, at + 300, at + 10);
+        for (int k = 0; k < 2; k++) {
+            made_add("cuda_runtime", "cudaLaunchKernel", 100, 100, at + 20 + 10 * k,
+                     at + 25 + 10 * k, 5000 + 2 * i + k);
+            made_add_with("kernel", "ncclDevKernel_AllReduce_Sum_f32", 0, 8, at + 300 + 200 * k,
+                          at + 490 + 200 * k, 5000 + 2 * i + k,
+                          "\"Collective name\":\"allreduce\",\"In msg nelems\":262144,"
+                          "\"Out msg nelems\":262144,\"dtype\":\"Float\"");
+        }
+    }
+    return found_judge_trace(made_analyse());
+}
+
+static void bytes_that_are_sent_stand_beside_those_of_the_parameters(void **state)
+{
+    struct found stated = judge_bytes(true), unknown = judge_bytes(false);
+
+    check_says(need(&stated, "exposed_communication")->evidence,
+               "backward reduces 2.00 MiB per step, 2 times the parameters' 1.00 MiB");
+    check_says(need(&unknown, "exposed_communication")->evidence, "reduces 2.00 MiB per step;");
+    found_forget(&stated);
+    found_forget(&unknown);
+}
+
 static void advice_fits_what_is_sent_and_who_trains(void **state)
 {
     static const struct {
@@ -384,7 +658,8 @@ static void advice_fits_what_is_sent_and_who_trains(void **state)
     }
 }
 
-TESTS(work_that_waits_for_what_came_before_the_recording_costs_nothing,
+TESTS(steps_of_an_engine_are_known_by_their_names, a_single_step_of_an_engine_is_named,
+      work_that_waits_for_what_came_before_the_recording_costs_nothing,
       a_wait_that_ends_the_recording_is_no_finding, no_share_is_beyond_the_whole,
       layers_of_one_pass_are_no_steps, two_steps_that_one_cause_fills_are_enough,
       what_the_host_does_beside_the_device_is_said_once,
@@ -393,4 +668,7 @@ TESTS(work_that_waits_for_what_came_before_the_recording_costs_nothing,
       steps_that_get_longer_are_told_from_uneven_ones,
       what_is_copied_before_all_kernels_is_copied_once,
       launches_that_wait_for_an_allocation_elsewhere_are_told_from_slow_ones,
-      gradients_are_sent_once_per_update, advice_fits_what_is_sent_and_who_trains)
+      trials_of_algorithms_are_named, the_loader_is_told_by_what_it_does,
+      doubles_cost_what_the_device_says, doubles_of_a_host_are_told_by_the_types_of_inputs,
+      gradients_are_sent_once_per_update, bytes_that_are_sent_stand_beside_those_of_the_parameters,
+      advice_fits_what_is_sent_and_who_trains)

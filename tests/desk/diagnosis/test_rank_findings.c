@@ -3,6 +3,7 @@
 #include "harness/desk/diagnosis/findings.h"
 #include "harness/desk/diagnosis/rules/rules.h"
 #include "harness/desk/diagnosis/run_findings.h"
+#include "tests/desk/diagnosis/made/found_findings.h"
 #include "tests/desk/diagnosis/made/made_loop.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
@@ -197,6 +198,35 @@ static void messages_hide_behind_no_more_than_is_computed(void **state)
     }
 }
 
+/* One rank of a run: each of four steps computes for 500 us, then sends for 200; the first message
+ * takes 5 ms. */
+static void the_first_message_is_once(void **state)
+{
+    for (int has_meeting = 0; has_meeting < 2; has_meeting++) {
+        struct found found;
+        const struct finding *exposed;
+        int at = 0;
+        made_begin_with(OLD_GPU);
+        for (int i = 0; i < 4; i++) {
+            int sent = i == 0 && has_meeting ? 5000 : 200;
+            char step[40];
+            snprintf(step, sizeof step, "ProfilerStep#%d", i);
+            made_add("user_annotation", step, 100, 100, at, at + 510 + sent, 0);
+            made_add_work("kernel", "work", 7, at + 5, at + 505, at + 1);
+            made_add_work("kernel", "ncclDevKernel_AllReduce", 7, at + 505, at + 505 + sent,
+                          at + 3);
+            at += 510 + sent;
+        }
+        found = found_judge_trace(made_analyse());
+        exposed = found_find(&found, "exposed_communication");
+        assert_non_null(exposed);
+        assert_true(fabs(exposed->lost_ns_per_step / 1e3 - 200) <= 1);
+        assert_true((strstr(exposed->evidence, "the first message takes 4.80 ms longer") != NULL) ==
+                    (has_meeting == 1));
+        found_forget(&found);
+    }
+}
+
 /* As much as it likes to: communication behind compute costs nobody anything. */
 static struct analysed hidden(const char *about, int communication)
 {
@@ -290,6 +320,6 @@ static void idle_devices_are_named_up_to_eight(void **state)
 
 TESTS(idle_devices_are_named_up_to_eight, the_rank_that_others_wait_for_is_named,
       ranks_that_are_equally_slow_are_named_together, what_the_slow_rank_does_is_named,
-      a_wait_for_the_slow_rank_is_no_exposed_communication,
+      a_wait_for_the_slow_rank_is_no_exposed_communication, the_first_message_is_once,
       messages_hide_behind_no_more_than_is_computed, a_wait_behind_compute_is_no_finding,
       a_rank_without_communication_is_not_compared, findings_of_ranks_are_gathered)

@@ -310,7 +310,8 @@ static void the_longest_gap_names_its_line(void **state)
     assert_true(first.time.idle_ns > 268000000);
     place = finding_place_of_gap(arena, &summary, &first);
     call_place_text(text, sizeof text, &place);
-    assert_string_equal(text, ".../pipelines/video_classification.py:129 in preprocess");
+    assert_string_equal(text,
+                        ".../model/adapters/pipeline/model.py:40 in run_on_input, __call__()");
     assert_true(place.share > 0.95);
     arena_close(arena);
     trace_file_close(trace);

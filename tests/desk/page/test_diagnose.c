@@ -8,7 +8,7 @@
 #include "harness/desk/page/json/diagnosis_json.h"
 #include "harness/text/wrap.h"
 #include "tests/fixtures/cmocka_prelude.h"
-#include "tests/fixtures/made_catalogue.h"
+#include "tests/fixtures/made/made_catalogue.h"
 
 #include <limits.h>
 #include <math.h>
@@ -349,6 +349,13 @@ static void a_finding_says_what_it_costs_and_what_its_advice_gains(void **state)
             .confidence = CONFIDENCE_MEDIUM },
           0,
           "Costs at most 840 us; medium confidence." },
+        { { .lost_ns_per_step = 600e3,
+            .predicted_gain = 1.33,
+            .once_in_steps = 6,
+            .confidence = CONFIDENCE_MEDIUM },
+          2.4e6,
+          "Costs 3.60 ms once, 25% of the 6 steps that were recorded; predicted gain 1.33x, of "
+          "these alone; medium confidence." },
         { { .lost_ns_per_step = NAN, .predicted_gain = 1 }, 1e6, "Low confidence." },
         { { .lost_ns_per_step = NAN, .predicted_gain = 2, .confidence = CONFIDENCE_LOW },
           1e6,
@@ -670,6 +677,7 @@ static void json_has_the_documented_members_and_no_nan(void **state)
         "devices",
         "window",
         "steps",
+        "counters",
         "phases",
         "launches",
         "kernels",
@@ -705,7 +713,9 @@ static void json_has_the_documented_members_and_no_nan(void **state)
                                               "advice",
                                               "title",
                                               "of_whole",
+                                              "once_in_steps",
                                               "where",
+                                              "library",
                                               "scenarios" };
     static const char *const of_idle[] = { "host_wait", "device_wait", "other" };
     static const char *const of_steps[] = { "count",     "mean_ns",     "min_ns", "max_ns",

@@ -84,6 +84,7 @@ static void ranges_named_like_steps_are_told_from_others(void **state)
         { "stepper 3", false, 0 },
         { "steps", false, 0 },
         { "epoch 3", false, 0 },
+        { "{'traceMarker': ['train.py:12'], 'op': 'step 3'}", false, 0 },
         { "", false, 0 },
     };
     struct nsys_range_name name;

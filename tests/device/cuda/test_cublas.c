@@ -6,6 +6,8 @@
  * The folders of the stand-ins come in LD_LIBRARY_PATH or CUDA_HOME. Where none is to be found by
  * the linker, it finds an empty file first: a machine with CUDA has a cuBLAS of its own. */
 #include "harness/device/cuda/libraries/cublas.h"
+
+#include "harness/device/plugin/library.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
 static void assert_says(const char *part)
@@ -21,7 +23,7 @@ static void a_missing_library_is_named_with_what_to_do(void **state)
     for (int i = 0; i < 2; i++) { /* The second try says the same. */
         assert_int_equal(cublas_load(&cublas), STATUS_NO_LIBRARY);
         assert_null(cublas);
-        assert_says("libcublas.so.13");
+        assert_says("libcublas.so." LIBRARY_TEXT(CUBLAS_VER_MAJOR));
         assert_says("file too short");
         assert_says("CUDA_HOME");
     }

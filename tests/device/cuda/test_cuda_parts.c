@@ -5,11 +5,14 @@
 #include "harness/device/cuda/libraries/errors.h"
 #include "harness/device/cuda/libraries/gemm_swap.h"
 #include "harness/device/cuda/libraries/gpu_found.h"
+#include "harness/device/plugin/library.h"
 #include "tests/fixtures/cmocka_prelude.h"
 #include "tests/fixtures/fields.h"
 #include "tests/fixtures/test_seed.h"
 
 #include <cuda_runtime_api.h>
+
+#define RELEASE LIBRARY_TEXT(CHOKEPOINT_CUDA_DRIVER)
 
 static void assert_says(const char *part)
 {
@@ -81,12 +84,18 @@ static void every_error_of_the_toolkit_fails_and_fits_in_the_sentence(void **sta
 static void errors_that_end_the_context_say_so(void **state)
 {
     static const cudaError_t lost[] = {
-        cudaErrorContained,          cudaErrorIllegalAddress,
-        cudaErrorLaunchTimeout,      cudaErrorAssert,
-        cudaErrorHardwareStackError, cudaErrorIllegalInstruction,
-        cudaErrorMisalignedAddress,  cudaErrorInvalidAddressSpace,
-        cudaErrorInvalidPc,          cudaErrorLaunchFailure,
-        cudaErrorTensorMemoryLeak,   cudaErrorMpsClientTerminated,
+        (cudaError_t)226, /* cudaErrorContained, not in all headers */
+        cudaErrorIllegalAddress,
+        cudaErrorLaunchTimeout,
+        cudaErrorAssert,
+        cudaErrorHardwareStackError,
+        cudaErrorIllegalInstruction,
+        cudaErrorMisalignedAddress,
+        cudaErrorInvalidAddressSpace,
+        cudaErrorInvalidPc,
+        cudaErrorLaunchFailure,
+        (cudaError_t)721, /* cudaErrorTensorMemoryLeak, likewise */
+        cudaErrorMpsClientTerminated,
     };
     static const cudaError_t passing[] = { cudaErrorMemoryAllocation, cudaErrorNotReady,
                                            cudaErrorInvalidValue, cudaErrorStreamCaptureUnsupported,
@@ -133,13 +142,17 @@ static void what_is_missing_is_said(void **state)
         const char *says[3];
     } cases[] = {
         { FIELDS(.driver_missing = "libcuda.so.1: cannot open shared object file"), 0,
-          STATUS_NO_LIBRARY, FIELDS("no NVIDIA driver", "cannot open shared object", "580") },
-        { FIELDS(.driver_version = 12040), 0, STATUS_NO_LIBRARY,
-          FIELDS("driver is too old", "12.4", "580") },
+          STATUS_NO_LIBRARY, FIELDS("no NVIDIA driver", "cannot open shared object", RELEASE) },
+        { FIELDS(.driver_version = 11040), 0, STATUS_NO_LIBRARY,
+          FIELDS("driver is too old", "11.4", RELEASE) },
+        { FIELDS(.driver_version = 11040, .driver_release = "470.82.01"), 0, STATUS_NO_LIBRARY,
+          FIELDS("driver 470.82.01 is too old", "11.4", RELEASE) },
+#if CHOKEPOINT_CUDA_MAJOR == 13
         { FIELDS(.driver_version = 12040, .driver_release = "550.54.15"), 0, STATUS_NO_LIBRARY,
-          FIELDS("driver 550.54.15 is too old", "12.4", "580") },
+          FIELDS("driver 550.54.15 is too old", "580 or newer", "a toolkit of CUDA 12") },
+#endif
         { FIELDS(.driver_version = 0, .driver_release = "340.108"), 0, STATUS_NO_LIBRARY,
-          FIELDS("driver 340.108 is far too old", "580") },
+          FIELDS("driver 340.108 is far too old", RELEASE) },
         { FIELDS(.count_error = cudaErrorStubLibrary), 0, STATUS_NO_LIBRARY, FIELDS("stub") },
         { FIELDS(.driver_version = 13000, .count_error = cudaErrorNoDevice), 0, STATUS_NO_DEVICE,
           FIELDS("finds no GPU", "nvidia-smi -L") },
@@ -174,6 +187,8 @@ static void a_gpu_that_will_do_is_taken(void **state)
 
     assert_int_equal(gpu_verdict(&found, 0), STATUS_OK);
     assert_int_equal(gpu_verdict(&found, 1), STATUS_OK);
+    found.driver_version = 1000 * CHOKEPOINT_CUDA_MAJOR; /* the oldest driver */
+    assert_int_equal(gpu_verdict(&found, 0), STATUS_OK);
     found.driver_version = 13030; /* a newer driver, and the oldest GPU */
     found.compute_capability = 75;
     assert_int_equal(gpu_verdict(&found, 1), STATUS_OK);

@@ -9,7 +9,21 @@
 
 #include "harness/device/cuda/cupti/cupti_calls.h"
 #include "harness/device/cuda/cupti/cupti_collector.h"
+#include "harness/device/cuda/cupti/cupti_switches.h"
+#include "harness/device/cuda/cupti/pm_sampling.h"
+#include "harness/device/plugin/library.h"
 #include "tests/fixtures/cmocka_prelude.h"
+#include "tests/stand_in/cupti_newest.h"
+
+#define FILE_NAME "libcupti.so." LIBRARY_TEXT(CHOKEPOINT_CUDA_MAJOR)
+#define IS_13     (CHOKEPOINT_CUDA_MAJOR == 13)
+
+#include <dlfcn.h>
+#include <math.h>
+#if CUPTI_API_VERSION >= 130000
+#include <cupti_pmsampling.h>
+#include <cupti_profiler_host.h>
+#endif
 
 static void assert_says(const char *part)
 {
@@ -24,7 +38,7 @@ static void a_missing_library_is_named_with_what_to_do(void **state)
     for (int i = 0; i < 2; i++) { /* The second try says the same. */
         assert_int_equal(cupti_load(&cupti), STATUS_NO_LIBRARY);
         assert_null(cupti);
-        assert_says("libcupti.so.13");
+        assert_says(FILE_NAME);
         assert_says("file too short");
         assert_says("CUDA_HOME");
         assert_says("the timing is unaffected");
@@ -38,24 +52,32 @@ static void a_library_that_lacks_functions_is_refused(void **state)
     for (int i = 0; i < 2; i++) {
         assert_int_equal(cupti_load(&cupti), STATUS_NO_LIBRARY);
         assert_null(cupti);
-        assert_says("libcupti.so.13 has no cupti");
-        assert_says("CUDA 13.0 or newer");
+        assert_says(FILE_NAME " has no cupti");
+        assert_says(IS_13 ? "CUDA 13.0 or newer" : "CUDA 12.4 or newer");
     }
 }
 
 static void another_major_version_is_refused(void **state)
 {
-    const struct cupti *cupti = NULL;
+    static const struct {
+        const char *told, *says; /* NULL: it is taken */
+    } cases[] = {
+        { "version=21", "version 21" }, /* CUDA 12.3 */
+        { "version=140000", "version 140000" },
+        /* CUDA 12.9 counted in another way. */
+        { IS_13 ? "version=28" : "version=130001", IS_13 ? "version 28" : "version 130001" },
+        { IS_13 ? "version=130200" : "version=28", NULL },
+    };
 
-    setenv("CHOKEPOINT_FAKE_CUPTI", "version=28", 1); /* CUDA 12.9 counted in another way */
-    assert_int_equal(cupti_load(&cupti), STATUS_NO_LIBRARY);
-    assert_says("version 28");
-    setenv("CHOKEPOINT_FAKE_CUPTI", "version=140000", 1);
-    assert_int_equal(cupti_load(&cupti), STATUS_NO_LIBRARY);
-    assert_says("version 140000");
-    setenv("CHOKEPOINT_FAKE_CUPTI", "version=130200", 1);
-    assert_int_equal(cupti_load(&cupti), STATUS_OK);
-    assert_non_null(cupti);
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        const struct cupti *cupti = NULL;
+        setenv("CHOKEPOINT_FAKE_CUPTI", cases[i].told, 1);
+        assert_int_equal(cupti_load(&cupti), cases[i].says != NULL ? STATUS_NO_LIBRARY : STATUS_OK);
+        if (cases[i].says != NULL)
+            assert_says(cases[i].says);
+        else
+            assert_non_null(cupti);
+    }
 }
 
 static uint32_t version_loaded(void)
@@ -88,27 +110,35 @@ static void each_refusal_says_what_to_do_and_leaves_nothing_running(void **state
     static const struct {
         const char *failing, *says;
     } cases[] = {
-        { "cuptiSubscribe_v2=39", "CUPTI for another tool is there already" },
-        { "cuptiSubscribe_v2=39", "CUDA_INJECTION64_PATH" },
-        { "cuptiSubscribe_v2=15", "driver 580" },
-        { "cuptiSubscribe_v2=999", "nvidia-smi" },
-        { "cuptiSubscribe_v2=41", "confidential computing" },
-        { "cuptiSubscribe_v2=43", "MIG" },
-        { "cuptiSubscribe_v2=45", "WSL" },
-        { "cuptiSubscribe_v2=12345", "12345" },
-        { "cuptiSubscribe_v2=12345,cuptiGetResultString=1", "an error without a name" },
+        { "subscribe=39",
+          IS_13 ? "CUPTI for another tool is there already" : "cuptiSubscribe said" },
+        { "subscribe=39", "CUDA_INJECTION64_PATH" },
+        { "subscribe=15", "driver " LIBRARY_TEXT(CHOKEPOINT_CUDA_DRIVER) },
+        { "subscribe=999", "nvidia-smi" },
+        { "subscribe=41", "confidential computing" },
+        { "subscribe=43", "MIG" },
+        { "subscribe=45", "WSL" },
+        { "subscribe=12345", "12345" },
+        { "subscribe=12345,cuptiGetResultString=1", "an error without a name" },
         { "cuptiEnableDomain=1", "cuptiEnableDomain said" },
         { "cuptiSetThreadIdType=1", "cuptiSetThreadIdType said" },
         { "cuptiActivityRegisterTimestampCallback=11", "cuptiActivityRegisterTimestampCallback" },
+#if CUPTI_API_VERSION >= CUPTI_WITH_SYNC_CHOICE
         { "cuptiActivityEnableAllSyncRecords=1", "cuptiActivityEnableAllSyncRecords" },
+#endif
         { "cuptiActivityRegisterCallbacks=999", "cuptiActivityRegisterCallbacks" },
         { "cuptiActivityEnable=35", "NVreg_RestrictProfilingToAdminUsers=0" },
         { "cuptiActivityEnable=26", "dcgmi" },
         { "cuptiActivityEnable=40", "hypervisor" },
         { "cuptiActivityEnable=2", "7.5" },
+#if CUPTI_API_VERSION >= CUPTI_WITH_CALL_CHOICE
         { "cuptiActivityEnableRuntimeApi=1", "cuptiActivityEnableRuntimeApi said" },
         { "cuptiActivityEnableDriverApi=1", "cuptiActivityEnableDriverApi said" },
+#endif
+        { "cuptiActivitySetAttribute=1", "cuptiActivitySetAttribute said" },
     };
+
+    setenv("CHOKEPOINT_CUPTI", "buffers=1", 1);
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         setenv("CHOKEPOINT_FAKE_CUPTI", cases[i].failing, 1);
@@ -125,6 +155,100 @@ static void each_refusal_says_what_to_do_and_leaves_nothing_running(void **state
         cupti_collector_stop();
     }
 }
+
+static void switches_are_a_list_of_names_and_numbers(void **state)
+{
+    static const char *const wrong[] = { "nodes",       "nodes=",    "nodes=2",  "nodes=-1",
+                                         "nodes=0;",    "speed=1",   "nodes=0 ", "=1",
+                                         "buffers=257", "nodes=0,,", "nodes=0x1" };
+    struct cupti_switches switches;
+
+    assert_int_equal(cupti_switches_read(&switches, NULL), STATUS_OK);
+    assert_memory_equal(&switches, &cupti_switches_otherwise, sizeof switches);
+    assert_int_equal(cupti_switches_read(&switches, "buffers=16,driver=0"), STATUS_OK);
+    assert_int_equal(switches.buffers, 16);
+    assert_int_equal(switches.driver, 0);
+    assert_int_equal(switches.nodes, 1);
+    for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)
+        if (cupti_switches_read(&switches, wrong[i]) != STATUS_BAD_USAGE)
+            fail_msg("\"%s\" is taken", wrong[i]);
+    setenv("CHOKEPOINT_CUPTI", "nodes=2", 1);
+    assert_int_equal(cupti_collector_start(0, &gpu), STATUS_BAD_USAGE);
+    assert_says("device_buffers=N");
+    unsetenv("CHOKEPOINT_CUPTI");
+}
+
+#if CUPTI_API_VERSION >= 130000
+static void counters_are_means_over_all_samples(void **state)
+{
+    static const struct {
+        const char *told;
+        double sm, tensor, dram, occupancy;
+    } cases[] = {
+        { "", 0.6, 0.3, 0.45, 0.5 }, /* the first of four samples is of an idle GPU */
+        { "samples=9", 0.8 * 8 / 9, 0.4 * 8 / 9, 0.6 * 8 / 9, 0.5 },
+        { "passes=2", 0.6, 0.3, NAN, NAN }, /* two metrics are all that one pass can read */
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct pm_sampling *sampling;
+        struct hardware_counters counters;
+        setenv("CHOKEPOINT_FAKE_CUPTI", cases[i].told, 1);
+        assert_int_equal(pm_sampling_start(&sampling, 0, 90), STATUS_OK);
+        assert_int_equal(pm_sampling_stop(sampling, &counters), STATUS_OK);
+        assert_float_equal(counters.sm_active, cases[i].sm, 1e-9);
+        assert_float_equal(counters.tensor_active, cases[i].tensor, 1e-9);
+        if (isnan(cases[i].dram)) {
+            assert_true(isnan(counters.dram_throughput) && isnan(counters.occupancy));
+            continue;
+        }
+        assert_float_equal(counters.dram_throughput, cases[i].dram, 1e-9);
+        assert_float_equal(counters.occupancy, cases[i].occupancy, 1e-9);
+    }
+}
+
+/* And all is closed: the next start succeeds. */
+static void counters_that_may_not_be_read_say_why(void **state)
+{
+    static const struct {
+        const char *told, *says;
+    } starting[] = {
+        { "cuptiProfilerInitialize=999", "cuptiProfilerInitialize said" },
+        { "vgpu=1", "virtual GPU" },
+        { "cuptiPmSamplingGetCounterAvailability=35", "NVreg_RestrictProfilingToAdminUsers=0" },
+        { "cuptiProfilerHostConfigAddMetrics=1", "cuptiProfilerHostConfigAddMetrics said" },
+        { "cuptiPmSamplingEnable=26", "dcgmi" },
+        { "cuptiPmSamplingSetConfig=8", "cuptiPmSamplingSetConfig said" },
+        { "cuptiPmSamplingStart=35", "NVreg_RestrictProfilingToAdminUsers=0" },
+    }, stopping[] = {
+        { "cuptiPmSamplingStop=999", "cuptiPmSamplingStop said" },
+        { "overflow=1", "is full" },
+        { "samples=0", "no sample" },
+        { "cuptiProfilerHostEvaluateToGpuValues=1", "EvaluateToGpuValues said" },
+    };
+    struct pm_sampling *sampling;
+    struct hardware_counters counters;
+
+    for (size_t i = 0; i < ARRAY_SIZE(starting); i++) {
+        setenv("CHOKEPOINT_FAKE_CUPTI", starting[i].told, 1);
+        assert_int_equal(pm_sampling_start(&sampling, 0, 90), STATUS_NO_LIBRARY);
+        assert_null(sampling);
+        assert_says(starting[i].says);
+        setenv("CHOKEPOINT_FAKE_CUPTI", "", 1);
+        assert_int_equal(pm_sampling_start(&sampling, 0, 80), STATUS_OK);
+        assert_int_equal(pm_sampling_stop(sampling, &counters), STATUS_OK);
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(stopping); i++) {
+        setenv("CHOKEPOINT_FAKE_CUPTI", "", 1);
+        assert_int_equal(pm_sampling_start(&sampling, 0, 90), STATUS_OK);
+        setenv("CHOKEPOINT_FAKE_CUPTI", stopping[i].told, 1);
+        assert_int_equal(pm_sampling_stop(sampling, &counters), STATUS_NO_LIBRARY);
+        assert_says(stopping[i].says);
+        assert_false(hardware_counters_known(&counters));
+    }
+    setenv("CHOKEPOINT_FAKE_CUPTI", "", 1);
+}
+#endif
 
 static struct {
     int64_t records, dropped;
@@ -201,13 +325,14 @@ static void the_librarys_records_are_as_long_as_the_headers_say_or_longer(void *
     } records[] = {
         { CUPTI_ACTIVITY_KIND_RUNTIME, sizeof(CUpti_ActivityAPI) },
         { CUPTI_ACTIVITY_KIND_DRIVER, sizeof(CUpti_ActivityAPI) },
-        { CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, sizeof(CUpti_ActivityKernel10) },
-        { CUPTI_ACTIVITY_KIND_MEMCPY, sizeof(CUpti_ActivityMemcpy6) },
+        { CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, sizeof(newest_kernel) },
+        { CUPTI_ACTIVITY_KIND_MEMCPY, sizeof(newest_copy) },
         { CUPTI_ACTIVITY_KIND_MEMCPY2, sizeof(CUpti_ActivityMemcpyPtoP4) },
         { CUPTI_ACTIVITY_KIND_MEMSET, sizeof(CUpti_ActivityMemset4) },
-        { CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, sizeof(CUpti_ActivitySynchronization2) },
-        { CUPTI_ACTIVITY_KIND_MEMORY2, sizeof(CUpti_ActivityMemory4) },
-        { CUPTI_ACTIVITY_KIND_OVERHEAD, sizeof(CUpti_ActivityOverhead3) },
+        { CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, sizeof(newest_wait) },
+        { CUPTI_ACTIVITY_KIND_MEMORY2, sizeof(newest_memory) },
+        { CUPTI_ACTIVITY_KIND_OVERHEAD, sizeof(newest_overhead) },
+        { CUPTI_ACTIVITY_KIND_GRAPH_TRACE, sizeof(CUpti_ActivityGraphTrace2) },
     };
     const struct cupti *cupti = *state;
     _Alignas(8) static uint8_t bytes[4096];
@@ -243,7 +368,9 @@ static void the_library_has_the_calls_that_this_device_makes(void **state)
     } expected[] = {
         { CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000, "cudaLaunchKernel" },
         { CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_ptsz_v7000, "cudaLaunchKernel" },
+#if CHOKEPOINT_CUDA_MAJOR >= 13
         { CUPTI_RUNTIME_TRACE_CBID___cudaLaunchKernel_v13000, "cudaLaunchKernel" },
+#endif
         { CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernelExC_v11060, "cudaLaunchKernelExC" },
         { CUPTI_RUNTIME_TRACE_CBID_cudaGraphLaunch_v10000, "cudaGraphLaunch" },
         { CUPTI_RUNTIME_TRACE_CBID_cudaMemcpyAsync_v3020, "cudaMemcpyAsync" },
@@ -262,6 +389,75 @@ static void the_library_has_the_calls_that_this_device_makes(void **state)
     assert_string_equal(calls.driver[CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx], "cuLaunchKernelEx");
     assert_null(calls.driver[CUPTI_DRIVER_TRACE_CBID_cuCtxGetCurrent]);
 }
+
+#if CUPTI_API_VERSION >= 130000
+#define LOAD(name) __typeof__(&name) p_##name = (__typeof__(&name))(uintptr_t)dlsym(library, #name)
+
+static size_t passes_of(void *library, const char *chip, const char **metrics, size_t count)
+{
+    LOAD(cuptiProfilerHostInitialize);
+    LOAD(cuptiProfilerHostConfigAddMetrics);
+    LOAD(cuptiProfilerHostGetConfigImageSize);
+    LOAD(cuptiProfilerHostGetConfigImage);
+    LOAD(cuptiProfilerHostGetNumOfPasses);
+    LOAD(cuptiProfilerHostDeinitialize);
+    CUpti_Profiler_Host_Initialize_Params open = {
+        .structSize = CUpti_Profiler_Host_Initialize_Params_STRUCT_SIZE,
+        .profilerType = CUPTI_PROFILER_TYPE_PM_SAMPLING,
+        .pChipName = chip
+    };
+    CUpti_Profiler_Host_ConfigAddMetrics_Params add = {
+        .structSize = CUpti_Profiler_Host_ConfigAddMetrics_Params_STRUCT_SIZE,
+        .ppMetricNames = metrics,
+        .numMetrics = count
+    };
+    CUpti_Profiler_Host_GetConfigImageSize_Params size = {
+        .structSize = CUpti_Profiler_Host_GetConfigImageSize_Params_STRUCT_SIZE
+    };
+    CUpti_Profiler_Host_GetConfigImage_Params get = {
+        .structSize = CUpti_Profiler_Host_GetConfigImage_Params_STRUCT_SIZE
+    };
+    CUpti_Profiler_Host_GetNumOfPasses_Params number = {
+        .structSize = CUpti_Profiler_Host_GetNumOfPasses_Params_STRUCT_SIZE
+    };
+    CUpti_Profiler_Host_Deinitialize_Params close = {
+        .structSize = CUpti_Profiler_Host_Deinitialize_Params_STRUCT_SIZE
+    };
+
+    assert_int_equal(p_cuptiProfilerHostInitialize(&open), CUPTI_SUCCESS);
+    add.pHostObject = size.pHostObject = get.pHostObject = close.pHostObject = open.pHostObject;
+    assert_int_equal(p_cuptiProfilerHostConfigAddMetrics(&add), CUPTI_SUCCESS);
+    assert_int_equal(p_cuptiProfilerHostGetConfigImageSize(&size), CUPTI_SUCCESS);
+    get.configImageSize = number.configImageSize = size.configImageSize;
+    get.pConfigImage = number.pConfigImage = malloc(size.configImageSize);
+    assert_int_equal(p_cuptiProfilerHostGetConfigImage(&get), CUPTI_SUCCESS);
+    assert_int_equal(p_cuptiProfilerHostGetNumOfPasses(&number), CUPTI_SUCCESS);
+    p_cuptiProfilerHostDeinitialize(&close);
+    free(get.pConfigImage);
+    return number.numOfPasses;
+}
+
+/* The library plans for chips that are not here. */
+static void one_pass_reads_all_counters_on_the_gpus_of_today(void **state)
+{
+    static const char *const chips[] = { "GA100", "GA102", "AD102", "GH100", "GB100", "GB202" };
+    const char *metrics[] = {
+#define METRIC(member, text, metric) metric,
+        HARDWARE_COUNTERS(METRIC)
+#undef METRIC
+    };
+    void *library = dlopen(CUPTI_LIBRARY, RTLD_NOW | RTLD_NOLOAD);
+
+    if (library == NULL) /* it was found by its path */
+        skip();
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+    skip(); /* it loads another one with RTLD_DEEPBIND, which ends a program under a sanitizer */
+#endif
+    for (size_t i = 0; i < ARRAY_SIZE(chips); i++)
+        assert_int_equal(passes_of(library, chips[i], metrics, ARRAY_SIZE(metrics)), 1);
+    dlclose(library);
+}
+#endif
 
 static int load_real(void **state)
 {
@@ -294,12 +490,20 @@ int main(int count, char **arguments)
     };
     const struct CMUnitTest refusing[] = {
         cmocka_unit_test(each_refusal_says_what_to_do_and_leaves_nothing_running),
+        cmocka_unit_test(switches_are_a_list_of_names_and_numbers),
+#if CUPTI_API_VERSION >= 130000
+        cmocka_unit_test(counters_are_means_over_all_samples),
+        cmocka_unit_test(counters_that_may_not_be_read_say_why),
+#endif
         cmocka_unit_test(what_is_dropped_cut_or_given_up_is_told),
         cmocka_unit_test(a_buffer_that_comes_late_is_not_of_the_next_session),
     };
     const struct CMUnitTest real[] = {
         cmocka_unit_test(the_librarys_records_are_as_long_as_the_headers_say_or_longer),
         cmocka_unit_test(the_library_has_the_calls_that_this_device_makes),
+#if CUPTI_API_VERSION >= 130000
+        cmocka_unit_test(one_pass_reads_all_counters_on_the_gpus_of_today),
+#endif
     };
     const char *which = count == 2 ? arguments[1] : "";
 

@@ -2,10 +2,12 @@
  * library. */
 #include "harness/device/cuda/cupti/cupti_records.h"
 #include "tests/fixtures/cmocka_prelude.h"
+#include "tests/stand_in/cupti_newest.h"
 
 enum { LAUNCH = 211, SYNC = 165, DRIVER_LAUNCH = 307, GETTER = 17 };
 
 static struct cupti_calls calls;
+static struct cupti cupti;
 
 static int open_records(void **state)
 {
@@ -15,6 +17,8 @@ static int open_records(void **state)
     calls.runtime[LAUNCH] = "cudaLaunchKernel";
     calls.runtime[SYNC] = "cudaDeviceSynchronize";
     calls.driver[DRIVER_LAUNCH] = "cuLaunchKernel";
+    cupti = (struct cupti){ 0 };
+    records->cupti = &cupti;
     records->calls = &calls;
     records->device = 3;
     assert_int_equal(cupti_names_open(&records->names), STATUS_OK);
@@ -54,31 +58,31 @@ static CUpti_ActivityAPI api(CUpti_ActivityKind kind, uint32_t id, uint32_t corr
                                 .correlationId = correlation };
 }
 
-static CUpti_ActivityKernel10 kernel(const char *name, uint64_t start, uint64_t end)
+static newest_kernel kernel(const char *name, uint64_t start, uint64_t end)
 {
-    return (CUpti_ActivityKernel10){ .kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
-                                     .name = name,
-                                     .start = start,
-                                     .end = end,
-                                     .deviceId = 1,
-                                     .streamId = 13,
-                                     .correlationId = 9,
-                                     .gridX = 4,
-                                     .gridY = 3,
-                                     .gridZ = 2,
-                                     .blockX = 256,
-                                     .blockY = 1,
-                                     .blockZ = 1,
-                                     .registersPerThread = 40,
-                                     .staticSharedMemory = 1024,
-                                     .dynamicSharedMemory = 2048,
-                                     .graphId = 5,
-                                     .graphNodeId = ((uint64_t)5 << 32) | 6 };
+    return (newest_kernel){ .kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
+                            .name = name,
+                            .start = start,
+                            .end = end,
+                            .deviceId = 1,
+                            .streamId = 13,
+                            .correlationId = 9,
+                            .gridX = 4,
+                            .gridY = 3,
+                            .gridZ = 2,
+                            .blockX = 256,
+                            .blockY = 1,
+                            .blockZ = 1,
+                            .registersPerThread = 40,
+                            .staticSharedMemory = 1024,
+                            .dynamicSharedMemory = 2048,
+                            .graphId = 5,
+                            .graphNodeId = ((uint64_t)5 << 32) | 6 };
 }
 
 static void a_kernel_keeps_its_times_size_and_place(void **state)
 {
-    CUpti_ActivityKernel10 record = kernel("_Z4gemmIfEvPT_", 1000, 1500);
+    newest_kernel record = kernel("_Z4gemmIfEvPT_", 1000, 1500);
     struct activity activity;
 
     assert_int_equal(translate(*state, &record, &activity), CUPTI_OUTCOME_SHOWN);
@@ -132,7 +136,7 @@ static void a_kernel_says_how_much_of_an_sm_it_can_fill(void **state)
     struct cupti_records *records = *state;
     struct cudaDeviceProp unknown = h200;
     struct activity activity;
-    CUpti_ActivityKernel10 work = kernel("k", 1, 2);
+    newest_kernel work = kernel("k", 1, 2);
 
     records->device = 1;
     work.gridY = work.gridZ = 1;
@@ -198,16 +202,14 @@ static void what_has_no_time_or_ends_before_it_starts_is_broken(void **state)
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         uint64_t start = cases[i].start, end = cases[i].end;
-        CUpti_ActivityKernel10 work = kernel("k", start, end);
-        CUpti_ActivityMemcpy6 copy = { .kind = CUPTI_ACTIVITY_KIND_MEMCPY,
-                                       .start = start,
-                                       .end = end };
+        newest_kernel work = kernel("k", start, end);
+        newest_copy copy = { .kind = CUPTI_ACTIVITY_KIND_MEMCPY, .start = start, .end = end };
         CUpti_ActivityMemset4 set = { .kind = CUPTI_ACTIVITY_KIND_MEMSET,
                                       .start = start,
                                       .end = end };
-        CUpti_ActivityOverhead3 overhead = { .kind = CUPTI_ACTIVITY_KIND_OVERHEAD,
-                                             .start = start,
-                                             .end = end };
+        newest_overhead overhead = { .kind = CUPTI_ACTIVITY_KIND_OVERHEAD,
+                                     .start = start,
+                                     .end = end };
         struct activity activity;
         assert_int_equal(translate(*state, &work, &activity), cases[i].outcome);
         assert_int_equal(translate(*state, &copy, &activity), cases[i].outcome);
@@ -218,19 +220,18 @@ static void what_has_no_time_or_ends_before_it_starts_is_broken(void **state)
 
 static void huge_and_negative_numbers_are_bounded(void **state)
 {
-    CUpti_ActivityKernel10 work = kernel("k", 1, 2);
-    CUpti_ActivityMemcpy6 copy = { .kind = CUPTI_ACTIVITY_KIND_MEMCPY,
-                                   .copyKind = 255,
-                                   .srcKind = 255,
-                                   .dstKind = 200,
-                                   .bytes = UINT64_MAX,
-                                   .start = 1,
-                                   .end = 2 };
-    CUpti_ActivityMemory4 memory = { .kind = CUPTI_ACTIVITY_KIND_MEMORY2,
-                                     .memoryOperationType =
-                                         CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE,
-                                     .bytes = UINT64_MAX,
-                                     .timestamp = 1 };
+    newest_kernel work = kernel("k", 1, 2);
+    newest_copy copy = { .kind = CUPTI_ACTIVITY_KIND_MEMCPY,
+                         .copyKind = 255,
+                         .srcKind = 255,
+                         .dstKind = 200,
+                         .bytes = UINT64_MAX,
+                         .start = 1,
+                         .end = 2 };
+    newest_memory memory = { .kind = CUPTI_ACTIVITY_KIND_MEMORY2,
+                             .memoryOperationType = CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE,
+                             .bytes = UINT64_MAX,
+                             .timestamp = 1 };
     struct activity activity;
 
     work.gridX = -1;
@@ -278,14 +279,14 @@ static void copies_and_memsets_say_direction_and_memory(void **state)
     struct activity activity;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        CUpti_ActivityMemcpy6 copy = { .kind = CUPTI_ACTIVITY_KIND_MEMCPY,
-                                       .copyKind = cases[i].kind,
-                                       .srcKind = cases[i].source,
-                                       .dstKind = cases[i].destination,
-                                       .flags = (uint8_t)i & CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC,
-                                       .bytes = 1000 + i,
-                                       .start = 1,
-                                       .end = 2 };
+        newest_copy copy = { .kind = CUPTI_ACTIVITY_KIND_MEMCPY,
+                             .copyKind = cases[i].kind,
+                             .srcKind = cases[i].source,
+                             .dstKind = cases[i].destination,
+                             .flags = (uint8_t)i & CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC,
+                             .bytes = 1000 + i,
+                             .start = 1,
+                             .end = 2 };
         CUpti_ActivityMemcpyPtoP4 peer = { .kind = CUPTI_ACTIVITY_KIND_MEMCPY2,
                                            .copyKind = cases[i].kind,
                                            .srcKind = cases[i].source,
@@ -383,7 +384,7 @@ static void nccls_kernels_have_the_message_of_their_call(void **state)
     }
     cupti_records_join(records);
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        CUpti_ActivityKernel10 record = kernel(cases[i].kernel, 1000, 1500);
+        newest_kernel record = kernel(cases[i].kernel, 1000, 1500);
         record.correlationId = (uint32_t)i + 1;
         assert_int_equal(translate(records, &record, &activity), CUPTI_OUTCOME_SHOWN);
         assert_int_equal(activity.bytes, cases[i].bytes);
@@ -397,23 +398,20 @@ static void nccls_kernels_have_the_message_of_their_call(void **state)
 static void waits_and_memory_have_the_thread_of_their_call(void **state)
 {
     CUpti_ActivityAPI call = api(CUPTI_ACTIVITY_KIND_RUNTIME, SYNC, 8, 100);
-    CUpti_ActivitySynchronization2 wait = {
-        .kind = CUPTI_ACTIVITY_KIND_SYNCHRONIZATION,
-        .type = CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE,
-        .start = 101,
-        .end = 104,
-        .correlationId = 8,
-        .streamId = 13
-    };
-    CUpti_ActivityMemory4 memory = { .kind = CUPTI_ACTIVITY_KIND_MEMORY2,
-                                     .memoryOperationType =
-                                         CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION,
-                                     .memoryKind = CUPTI_ACTIVITY_MEMORY_KIND_DEVICE,
-                                     .address = 0x1000,
-                                     .bytes = 256,
-                                     .timestamp = 102,
-                                     .isAsync = 1,
-                                     .correlationId = 8 };
+    newest_wait wait = { .kind = CUPTI_ACTIVITY_KIND_SYNCHRONIZATION,
+                         .type = CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE,
+                         .start = 101,
+                         .end = 104,
+                         .correlationId = 8,
+                         .streamId = 13 };
+    newest_memory memory = { .kind = CUPTI_ACTIVITY_KIND_MEMORY2,
+                             .memoryOperationType = CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION,
+                             .memoryKind = CUPTI_ACTIVITY_MEMORY_KIND_DEVICE,
+                             .address = 0x1000,
+                             .bytes = 256,
+                             .timestamp = 102,
+                             .isAsync = 1,
+                             .correlationId = 8 };
     struct activity activity;
 
     note(*state, &call);
@@ -425,7 +423,7 @@ static void waits_and_memory_have_the_thread_of_their_call(void **state)
     assert_int_equal(activity.device, 3);
     assert_int_equal(activity.thread, 77);
     wait.type = CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE;
-    wait.streamId = CUPTI_SYNCHRONIZATION_INVALID_VALUE;
+    wait.streamId = (uint32_t)CUPTI_SYNCHRONIZATION_INVALID_VALUE;
     assert_int_equal(translate(*state, &wait, &activity), CUPTI_OUTCOME_SHOWN);
     assert_string_equal(activity.name, "Context Synchronize");
     assert_int_equal(activity.stream, 0);
@@ -453,27 +451,51 @@ static void waits_and_memory_have_the_thread_of_their_call(void **state)
 
 static void overhead_is_named_and_what_it_refers_to_is_freed(void **state)
 {
-    CUpti_ActivityOverhead3 record = { .kind = CUPTI_ACTIVITY_KIND_OVERHEAD,
-                                       .overheadKind = CUPTI_ACTIVITY_OVERHEAD_CUPTI_BUFFER_FLUSH,
-                                       .start = 5,
-                                       .end = 9,
-                                       .overheadData = malloc(32) };
+    newest_overhead record = { .kind = CUPTI_ACTIVITY_KIND_OVERHEAD,
+                               .overheadKind = CUPTI_ACTIVITY_OVERHEAD_CUPTI_BUFFER_FLUSH,
+                               .start = 5,
+                               .end = 9 };
     struct activity activity;
+
+#ifdef NEWEST_HAS_DATA
+    record.overheadData = malloc(32);
+    cupti.overhead_data = true;
+#endif
 
     assert_int_equal(translate(*state, &record, &activity), CUPTI_OUTCOME_SHOWN);
     assert_int_equal(activity.kind, ACTIVITY_OVERHEAD);
     assert_string_equal(activity.name, "Buffer Flush");
-    cupti_records_drop((const void *)&record); /* The address sanitizer sees whether. */
+    cupti_records_drop(*state, (const void *)&record); /* The address sanitizer sees whether. */
     record.overheadKind = (CUpti_ActivityOverheadKind)12345;
     assert_int_equal(translate(*state, &record, &activity), CUPTI_OUTCOME_SHOWN);
     assert_string_equal(activity.name, "Overhead");
 }
 
+static void a_graphs_launch_is_one_kernel(void **state)
+{
+    CUpti_ActivityGraphTrace2 record = { .kind = CUPTI_ACTIVITY_KIND_GRAPH_TRACE,
+                                         .correlationId = 7,
+                                         .start = 100,
+                                         .end = 900,
+                                         .graphId = 3,
+                                         .streamId = 14 };
+    struct activity activity;
+
+    assert_int_equal(translate(*state, &record, &activity), CUPTI_OUTCOME_SHOWN);
+    assert_int_equal(activity.kind, ACTIVITY_KERNEL);
+    assert_int_equal(activity.end_ns - activity.start_ns, 800);
+    assert_int_equal(activity.correlation, 7);
+    assert_int_equal(activity.graph, 3);
+    assert_int_equal(activity.stream, 14);
+    record.start = record.end = 0;
+    assert_int_equal(translate(*state, &record, &activity), CUPTI_OUTCOME_BROKEN);
+}
+
 static void unknown_kinds_are_passed_over(void **state)
 {
     static const CUpti_ActivityKind kinds[] = {
-        CUPTI_ACTIVITY_KIND_INVALID,     CUPTI_ACTIVITY_KIND_CONTEXT, CUPTI_ACTIVITY_KIND_MARKER,
-        CUPTI_ACTIVITY_KIND_GRAPH_TRACE, CUPTI_ACTIVITY_KIND_COUNT,   CUPTI_ACTIVITY_KIND_FORCE_INT
+        CUPTI_ACTIVITY_KIND_INVALID, CUPTI_ACTIVITY_KIND_CONTEXT, CUPTI_ACTIVITY_KIND_MARKER,
+        CUPTI_ACTIVITY_KIND_COUNT, CUPTI_ACTIVITY_KIND_FORCE_INT
     };
     struct activity activity;
 
@@ -481,7 +503,7 @@ static void unknown_kinds_are_passed_over(void **state)
         CUpti_Activity record = { kinds[i] };
         note(*state, &record);
         assert_int_equal(translate(*state, &record, &activity), CUPTI_OUTCOME_HIDDEN);
-        cupti_records_drop(&record);
+        cupti_records_drop(*state, &record);
     }
 }
 
@@ -530,5 +552,5 @@ TESTS_EACH(open_records, close_records, a_kernel_keeps_its_times_size_and_place,
            a_call_is_shown_once_and_the_runtimes_before_the_drivers,
            nccls_kernels_have_the_message_of_their_call,
            waits_and_memory_have_the_thread_of_their_call,
-           overhead_is_named_and_what_it_refers_to_is_freed, unknown_kinds_are_passed_over,
-           calls_are_known_by_their_names_whatever_the_version)
+           overhead_is_named_and_what_it_refers_to_is_freed, a_graphs_launch_is_one_kernel,
+           unknown_kinds_are_passed_over, calls_are_known_by_their_names_whatever_the_version)

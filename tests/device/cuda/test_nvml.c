@@ -5,7 +5,7 @@
 #include "harness/device/cuda/libraries/nvml.h"
 #include "harness/device/cuda/libraries/pci.h"
 #include "tests/fixtures/cmocka_prelude.h"
-#include "tests/fixtures/made_machine.h"
+#include "tests/fixtures/made/made_machine.h"
 
 #include <math.h>
 

@@ -28,11 +28,11 @@ static void areas_are_averaged_exactly(void **state)
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         int side = cases[i].side, size = cases[i].size;
         uint8_t source[108] = { 0 }, result[108] = { 0 };
-        uint32_t sums[18];
+        uint32_t sums[3 * 18];
 
         for (int p = 0; p < side * side; p++)
             for (int c = 0; c < 3; c++) source[3 * p + c] = (uint8_t)(cases[i].source[p] >> c);
-        resize_area(source, (size_t)side * 3, side, result, size, sums);
+        resize_area(source, (size_t)side * 3, side, result, size, sums, 1 + (int)i % 3);
         for (int p = 0; p < size * size; p++) assert_int_equal(result[3 * p], cases[i].result[p]);
     }
 }
@@ -52,14 +52,14 @@ static void any_pair_of_sizes_agrees_with_a_naive_mean(void **state)
 {
     static const int sides[] = { 1, 2, 3, 5, 8, 12, 17, 32, 33 };
     uint8_t source[33 * 33 * 3], result[33 * 33 * 3];
-    uint32_t sums[33 * 3];
+    uint32_t sums[4 * 33 * 3];
 
     for (size_t i = 0; i < sizeof source; i++) source[i] = (uint8_t)(i * 2654435761u >> 13);
     for (size_t i = 0; i < ARRAY_SIZE(sides); i++)
         for (size_t j = 0; j < ARRAY_SIZE(sides); j++) {
             int side = sides[i], size = sides[j];
 
-            resize_area(source, (size_t)side * 3, side, result, size, sums);
+            resize_area(source, (size_t)side * 3, side, result, size, sums, 1 + (int)(i + j) % 4);
             for (int p = 0; p < size * size * 3; p++) {
                 double mean = mean_of_area(source, side, size, p / 3 % size, p / 3 / size, p % 3);
                 assert_int_equal(result[p], (int)(mean + 0.5));

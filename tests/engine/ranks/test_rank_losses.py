@@ -46,6 +46,16 @@ class RankLosses(unittest.TestCase):
             with self.subTest(settings=settings):
                 self.assertEqual(train_anew(2, SEQUENCES + settings)[0], usual[0])
 
+    def test_sums_sent_after_each_micro_batch_are_those_sent_once(self):
+        settings = SEQUENCES + "accumulate=2 "
+        alone = train(1, settings)
+        for ranks in (2, 3):
+            with self.subTest(ranks=ranks):
+                once, each = train(ranks, settings), train(ranks, settings + "gradient_sync=micro_batch")
+                self.assertLess(difference(alone[0], each[0]), 1e-5)
+                self.assertEqual(each[1], 2 * once[1])
+                self.assertEqual(each[0], train(ranks, settings + "gradient_sync=micro_batch bucket_view=no")[0])
+
     def test_a_rank_without_the_cache_loads_the_same(self):
         usual = train(2, IMAGES + "input=cached workers=0")
         for rank in 0, 1:

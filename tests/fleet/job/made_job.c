@@ -2,6 +2,7 @@
 
 #include "harness/base/random.h"
 #include "harness/desk/diagnosis/digest/digest.h"
+#include "harness/desk/read/input/deflate.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -288,7 +289,7 @@ static enum status write_rank(const char *folder, const struct job_rank *rank, i
     FILE *file;
 
     TRY_OUT(digest_write(&line, &digest));
-    TRY_OUT(digest_compress(&bytes, &count, line, strlen(line)));
+    TRY_OUT(deflate_text(&bytes, &count, line, strlen(line), DEFLATE_GZIP));
     snprintf(path, sizeof path, "%s/%s", folder, rank->file);
     file = fopen(path, "wb");
     if (file == NULL || fwrite(bytes, 1, count, file) != count || fclose(file) != 0)

@@ -95,6 +95,50 @@ static void cast_to_float_is_exact(void **state)
     }
 }
 
+static void cast_to_double_is_exact(void **state)
+{
+    struct workbench *bench = *state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(counts); i++) {
+        long count = counts[i];
+
+        workbench_case(bench, "cast_to_double: count %ld", count);
+        struct tensor *x = tensor_normal(bench, REAL, count, 0, 1);
+        struct tensor *y = tensor_output(bench, DOUBLE, count);
+        x->values[0] = INFINITY;
+        x->values[1] = -INFINITY;
+        tensor_store(bench, x);
+
+        RUN(bench, cast_to_double, count, .y = y->data, .x = x->data);
+        EXPECT(bench, y, x->values, 0);
+        workbench_settle(bench);
+    }
+}
+
+/* To fp32 and from there to the storage type, or added to what is there. */
+static void cast_from_double_rounds_or_adds(void **state)
+{
+    struct workbench *bench = *state;
+
+    for (size_t i = 0; i < 2 * ARRAY_SIZE(counts); i++) {
+        long count = counts[i / 2];
+        bool adds = i % 2;
+
+        workbench_case(bench, "cast_from_double: count %ld, %s", count, adds ? "added" : "alone");
+        struct tensor *x = tensor_normal(bench, DOUBLE, count, 0, 1);
+        struct tensor *y = tensor_normal(bench, REAL, count, 0, 1);
+        double *reference = workbench_doubles(bench, count);
+
+        for (long j = 0; j < count; j++) {
+            float rounded = (float)x->values[j];
+            reference[j] = adds ? (double)(rounded + (float)y->values[j]) : (double)rounded;
+        }
+        RUN(bench, cast_from_double, count, .y = y->data, .x = x->data, .accumulate = adds);
+        EXPECT(bench, y, reference, 0);
+        workbench_settle(bench);
+    }
+}
+
 static void triad_adds_a_scaled_tensor(void **state)
 {
     struct workbench *bench = *state;
@@ -147,4 +191,5 @@ static void the_workbench_rounds_to_nearest_even(void **state)
 
 KERNEL_FAMILY(fill, fill_writes_the_rounded_value_everywhere, cast_from_float_rounds_to_nearest,
               cast_from_float_knows_ties_infinity_and_nan, cast_to_float_is_exact,
-              triad_adds_a_scaled_tensor, the_workbench_rounds_to_nearest_even)
+              cast_to_double_is_exact, cast_from_double_rounds_or_adds, triad_adds_a_scaled_tensor,
+              the_workbench_rounds_to_nearest_even)

@@ -7,7 +7,7 @@
 #include "harness/lab/doctor/host/host_limits.h"
 #include "harness/lab/doctor/performance.h"
 #include "tests/fixtures/cmocka_prelude.h"
-#include "tests/fixtures/made_machine.h"
+#include "tests/fixtures/made/made_machine.h"
 
 #include <cjson/cJSON.h>
 #include <errno.h>
@@ -134,13 +134,16 @@ static void each_bad_condition_says_so_in_its_row_alone(void **state)
         { "proc/loadavg", "9.00 1 1 1/1 1\n", "load", CHECK_FAIL, "9.00" },
         { "proc/cpuinfo", "flags\t: fpu hypervisor\n", "virtualisation", CHECK_LOW,
           "a virtual machine" },
+        { "proc/cpuinfo", "Features\t: fp asimd\n", "virtualisation", CHECK_NONE, "unknown" },
         { "proc/meminfo", MEMORY("500000", "0", "0"), "memory", CHECK_FAIL, "488 MiB" },
         { "proc/meminfo", MEMORY("2000000", "0", "0"), "memory", CHECK_LOW, "1.91 GiB" },
         { "proc/meminfo", MEMORY("60000000", "1000000", "500000"), "swap", CHECK_LOW,
           "488 MiB in use" },
         { HUGE, "always madvise [never]\n", "huge_pages", CHECK_LOW, "never" },
         { "proc/driver/nvidia/version", "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.1\n",
-          "gpu_driver", CHECK_FAIL, "535.1" },
+          "gpu_driver", CHOKEPOINT_CUDA_DRIVER > 535 ? CHECK_FAIL : CHECK_OK, "535.1" },
+        { "proc/driver/nvidia/version", "NVRM version: NVIDIA UNIX x86_64 Kernel Module  470.82\n",
+          "gpu_driver", CHECK_FAIL, "470.82" },
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -196,10 +199,23 @@ static void a_machine_that_says_nothing_is_no_failure(void **state)
     checks = (struct checks){ .count = 0 };
     gpu_check_driver(&checks, made_machine_root(), true);
     assert_row(&checks, "gpu_driver", CHECK_FAIL, "none");
-    checks = (struct checks){ .count = 0 };
-    made_machine_put("/dev/nvidiactl", "");
-    gpu_check_driver(&checks, made_machine_root(), true);
-    assert_row(&checks, "gpu_driver", CHECK_NONE, "unknown");
+}
+
+/* Containers and WSL2 show the driver's device without its /proc. */
+static void a_driver_without_its_proc_is_unknown_and_not_absent(void **state)
+{
+    static const char *const devices[] = { "/dev/nvidiactl", "/dev/dxg" };
+
+    for (size_t i = 0; i < ARRAY_SIZE(devices); i++) {
+        struct checks checks = { .count = 0 };
+        made_machine_put(devices[i], "");
+        gpu_check_driver(&checks, made_machine_root(), true);
+        assert_row(&checks, "gpu_driver", CHECK_NONE, "unknown");
+        assert_string_equal(checks.rows[0].advice, checks.rows[1].advice);
+        assert_non_null(strstr(checks.rows[0].advice, i == 0 ? "nvidiactl" : "WSL2"));
+        assert_int_equal(made_machine_close(NULL), 0);
+        assert_int_equal(made_machine_open(NULL), 0);
+    }
 }
 
 static void lists_of_processors_are_the_kernels(void **state)
@@ -857,6 +873,7 @@ int main(void)
         ON_A_MADE_MACHINE(each_bad_condition_says_so_in_its_row_alone),
         ON_A_MADE_MACHINE(what_the_process_may_use_is_what_counts),
         ON_A_MADE_MACHINE(a_machine_that_says_nothing_is_no_failure),
+        ON_A_MADE_MACHINE(a_driver_without_its_proc_is_unknown_and_not_absent),
         cmocka_unit_test(lists_of_processors_are_the_kernels),
         cmocka_unit_test(others_are_told_from_the_processs_own_time),
         ON_A_MADE_MACHINE(processor_time_is_that_of_our_processors_in_seconds),

@@ -237,7 +237,10 @@ static void a_child_that_hangs_fails_when_its_time_is_up(void **state)
     setenv("STAND_IN_HANGS", "1", 1);
     play_scenario();
     assert_int_equal(run(), STATUS_OK);
-    assert_int_equal(result.verdict, VERDICT_FAILED);
+    assert_true(result.unmeasured);
+    /* On a busy machine that is no verdict. */
+    assert_int_equal(result.verdict,
+                     cpu_loss_is_large(&result.cpu_loss) ? VERDICT_UNDECIDED : VERDICT_FAILED);
     assert_non_null(strstr(result.reason, "took too long"));
 }
 

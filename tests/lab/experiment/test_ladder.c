@@ -258,6 +258,8 @@ static void a_fix_that_does_not_help_is_taken_back_and_the_next_one_tried(void *
     assert_string_equal(machine.tried[1], "launch=eager");
     assert_string_equal(machine.tried[2], "clipping=device");
     for (int i = 0; i < machine.rungs; i++) assert_int_equal(ladder->rungs[i].end, RUNG_TAKEN_BACK);
+    /* The sum is that of the kept rungs: none. */
+    assert_true(ladder->samples_per_second == ladder->first_samples_per_second);
     assert_value("loss_every", "1");
     assert_value("launch", "blocking");
 }

@@ -143,10 +143,16 @@ static void the_cost_of_tracing_comes_back_as_it_was(void **state)
                                         .traced_step_time_us = 1240.25,
                                         .spread = 0.0625,
                                         .rows = 123456,
-                                        .dropped = 7 } };
+                                        .dropped = 7,
+                                        .counters = { 0.75, 0.5, 0.25, 0.125 } } };
 
     send_and_read(&sent);
     assert_memory_equal(&back.tracing, &sent.tracing, sizeof sent.tracing);
+    sent.tracing.counters = HARDWARE_COUNTERS_UNKNOWN;
+    strcpy(sent.tracing.counters_reason, "the driver allows it to root alone");
+    send_and_read(&sent);
+    assert_string_equal(back.tracing.counters_reason, sent.tracing.counters_reason);
+    assert_false(hardware_counters_known(&back.tracing.counters));
 }
 
 /* Fields are numbered, so that two that change places are noticed, too. */

@@ -1,7 +1,10 @@
 /* Arguments as they are written, one kernel alone, and what fits on a multiprocessor. */
+#include "harness/lab/kernel/kernel_bound.h"
 #include "harness/lab/kernel/kernel_run.h"
 #include "harness/lab/kernel/residency.h"
 #include "tests/fixtures/cmocka_prelude.h"
+
+#include <math.h>
 
 static const char *const doubled =
     ".version 8.0\n.target sm_80\n.address_size 64\n"
@@ -182,6 +185,57 @@ static void a_grid_takes_waves(void **state)
                      STATUS_BAD_USAGE);
 }
 
+/* By hand, from the table of docs/kernels.md: of 132 multiprocessors at 1.98 GHz, or of one. */
+static void the_slowest_part_bounds_the_time(void **state)
+{
+    static const struct {
+        unsigned blocks;
+        struct simt_mix mix;
+        uint64_t passes, sectors, read, written;
+        enum bound_part by;
+        double ns;
+    } rows[] = {
+        { 132, { .of = { [SIMT_FP32] = 132 * 4 * 1980 } }, 0, 0, 0, 0, BOUND_FP32, 1000 },
+        { 1, { .of = { [SIMT_FP32] = 4 * 1980 } }, 0, 0, 0, 0, BOUND_FP32, 1000 },
+        { 132, { .of = { [SIMT_SPECIAL] = 132 * 1980 } }, 0, 0, 0, 0, BOUND_SPECIAL, 2000 },
+        { 132, { .of = { [SIMT_EXCHANGE] = 132 * 1980 } }, 0, 0, 0, 0, BOUND_EXCHANGE, 1000 },
+        { 132, { .of = { [SIMT_MEMORY] = 132 * 4 * 1980 } }, 0, 0, 0, 0, BOUND_ISSUE, 1000 },
+        { 264, { .of = { [SIMT_MOVE] = 1 << 20 } }, 132 * 1980, 0, 0, 0, BOUND_SHARED, 1000 },
+        { 132, { .flops = 0 }, 1, 132 * 4 * 1980, 0, 0, BOUND_L1, 1000 },
+        { 132, { .flops = 0 }, 0, 0, 132 * 64 * 1980, 100, BOUND_L2, 1000 },
+        /* 3,350 bytes a nanosecond, beyond 50 MiB */
+        { 132, { .flops = 0 }, 0, 0, 0, (50 << 20) + 335000000, BOUND_MEMORY, 100000 },
+        { 132, { .matrix_products = { 132ull * 2048 * 1980 } }, 0, 0, 0, 0, BOUND_TENSOR, 1000 },
+        { 132,
+          { .matrix_products = { [SIMT_MATRIX_TF32] = 132ull * 1024 * 1980 } },
+          0,
+          0,
+          0,
+          0,
+          BOUND_TENSOR,
+          1000 },
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct kernel_run run = { .blocks = { rows[i].blocks, 1, 1 } };
+        struct kernel_outcome outcome = { .mix = rows[i].mix, .array_count = 1 };
+        struct kernel_facts facts = { .run = &run,
+                                      .outcome = &outcome,
+                                      .architecture = &architectures[ARCH_90] };
+        struct kernel_bound bound;
+        outcome.counts.shared[SIMT_STORES].touched = rows[i].passes;
+        outcome.counts.global[SIMT_LOADS].touched = rows[i].sectors;
+        outcome.arrays[0].footprint.read = rows[i].read;
+        outcome.arrays[0].footprint.written = rows[i].written;
+        bound = kernel_bound_of(&facts);
+        if (bound.by != rows[i].by)
+            fail_msg("row %zu: by %s", i, bound_rows[bound.by].name);
+        if (fabs(bound.ns[bound.by] - rows[i].ns) > 1e-6 * rows[i].ns)
+            fail_msg("row %zu: %g ns", i, bound.ns[bound.by]);
+        assert_true(bound.cold_ns >= bound.ns[bound.by]);
+    }
+}
+
 TESTS(arguments_are_read, wrong_arguments_are_refused, arrays_are_filled, a_kernel_runs_alone,
       what_does_not_fit_the_kernel_is_refused, resident_warps_are_those_that_fit,
-      a_grid_takes_waves)
+      a_grid_takes_waves, the_slowest_part_bounds_the_time)

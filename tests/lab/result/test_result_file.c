@@ -135,8 +135,8 @@ static struct result_file *open_file(const struct place *place)
 {
     struct result_file *file = NULL;
 
-    assert_int_equal(
-        result_file_open(&file, place->folder, false, &fixture_device, &fixture_health), STATUS_OK);
+    assert_int_equal(result_file_open(&file, place->folder, NULL, &fixture_device, &fixture_health),
+                     STATUS_OK);
     assert_string_equal(result_file_path(file), place->path);
     return file;
 }
@@ -357,7 +357,7 @@ static void a_gpu_tells_all_and_what_it_does_not_know_is_unknown(void **state)
     health.power_limit_w = 700;
     health.ecc = 1;
     health.mig = health.other_processes = 0;
-    assert_int_equal(result_file_open(&file, place->folder, false, &gpu, &health), STATUS_OK);
+    assert_int_equal(result_file_open(&file, place->folder, NULL, &gpu, &health), STATUS_OK);
     root = read_document(file);
     result_file_close(file);
     for (size_t i = 0; i < ARRAY_SIZE(known); i++)
@@ -384,7 +384,7 @@ static void skipped_and_failed_scenarios_have_no_rows(void **state)
     assert_int_equal(cJSON_GetArraySize(member(root, "benchmarks")),
                      VARIANT_COUNT * (PAIRS + AGGREGATES));
     assert_true(number(find_row(root, "item_sync/before", 0), "family_index") == 0);
-    assert_int_equal(cJSON_GetArraySize(scenarios_of(root)), 3);
+    assert_int_equal(cJSON_GetArraySize(scenarios_of(root)), 2); /* The failed one is replaced. */
     scenario = scenarios_of(root)->child;
     assert_string_equal(text(scenario, "name"), "loader_workers");
     assert_string_equal(text(scenario, "verdict"), "skipped");
@@ -419,6 +419,59 @@ static void older_results_stay_until_a_scenario_was_measured(void **state)
     result_file_close(file);
     free(older);
     free(now);
+}
+
+/* Else a history would take them for a new run. */
+static void rows_of_an_earlier_run_keep_its_date(void **state)
+{
+    static const char date[] = "2020-01-02T03:04:05+00:00";
+    struct place *place = *state;
+    struct result_file *file;
+    cJSON *root, *row;
+    char *changed;
+
+    write_one(place);
+    root = read_json(place->path);
+    cJSON_SetValuestring(cJSON_GetObjectItem(cJSON_GetObjectItem(root, "context"), "date"), date);
+    changed = cJSON_Print(root);
+    assert_int_equal(atomic_file_write(place->path, changed, strlen(changed)), STATUS_OK);
+    cJSON_free(changed);
+    cJSON_Delete(root);
+    fixture_release(&place->result);
+    fixture_aa(&place->result, PAIRS);
+    for (int runs = 0; runs < 2; runs++) {
+        file = open_file(place);
+        assert_int_equal(result_file_add(file, &place->result), STATUS_OK);
+        result_file_close(file);
+        root = read_json(place->path);
+        assert_string_not_equal(text(member(root, "context"), "date"), date);
+        assert_int_equal(cJSON_GetArraySize(member(root, "benchmarks")),
+                         2 * VARIANT_COUNT * (PAIRS + AGGREGATES));
+        cJSON_ArrayForEach(row, member(root, "benchmarks"))
+        {
+            if (strstr(text(row, "name"), "/aa:") == NULL)
+                assert_string_equal(text(row, "date"), date);
+            else
+                assert_false(cJSON_HasObjectItem(row, "date"));
+        }
+        cJSON_Delete(root);
+    }
+}
+
+static void repetitions_can_be_left_out(void **state)
+{
+    struct place *place = *state;
+    struct result_file *file = open_file(place);
+    const cJSON *row;
+
+    result_file_leave_out(file, true);
+    assert_int_equal(result_file_add(file, &place->result), STATUS_OK);
+    result_file_close(file);
+    place->root = read_json(place->path);
+    assert_int_equal(cJSON_GetArraySize(member(place->root, "benchmarks")),
+                     VARIANT_COUNT * AGGREGATES);
+    cJSON_ArrayForEach(row, member(place->root, "benchmarks"))
+        assert_string_equal(text(row, "run_type"), "aggregate");
 }
 
 /* Nobody who looks for "/after" finds a side of it. */
@@ -603,7 +656,7 @@ static void folders_are_made_with_their_parents(void **state)
     char folder[192];
 
     snprintf(folder, sizeof folder, "%s/one/two", place->folder);
-    assert_int_equal(result_file_open(&file, folder, false, &fixture_device, &fixture_health),
+    assert_int_equal(result_file_open(&file, folder, NULL, &fixture_device, &fixture_health),
                      STATUS_OK);
     assert_int_equal(access(folder, R_OK | W_OK), 0);
     result_file_close(file);
@@ -624,16 +677,16 @@ static void what_cannot_be_a_folder_is_refused_with_its_name(void **state)
     descriptor = open(plain, O_WRONLY | O_CREAT, 0644);
     assert_true(descriptor >= 0);
     close(descriptor);
-    assert_int_equal(result_file_open(&file, plain, false, &fixture_device, &fixture_health),
+    assert_int_equal(result_file_open(&file, plain, NULL, &fixture_device, &fixture_health),
                      STATUS_IO);
     assert_non_null(strstr(status_last()->text, plain));
     assert_non_null(strstr(status_last()->text, "choose another folder"));
     assert_null(file);
-    assert_int_equal(result_file_open(&file, inside, false, &fixture_device, &fixture_health),
+    assert_int_equal(result_file_open(&file, inside, NULL, &fixture_device, &fixture_health),
                      STATUS_IO);
-    assert_int_equal(result_file_open(&file, "/proc/none", false, &fixture_device, &fixture_health),
+    assert_int_equal(result_file_open(&file, "/proc/none", NULL, &fixture_device, &fixture_health),
                      STATUS_IO);
-    assert_int_equal(result_file_open(&file, "", false, &fixture_device, &fixture_health),
+    assert_int_equal(result_file_open(&file, "", NULL, &fixture_device, &fixture_health),
                      STATUS_BAD_USAGE);
     unlink(plain);
 }
@@ -683,7 +736,7 @@ static void a_limit_on_file_sizes_leaves_the_last_file_whole(void **state)
     assert_int_equal(stat(place->path, &there), 0);
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     low = before;
-    low.rlim_cur = (rlim_t)there.st_size + 1000;
+    low.rlim_cur = (rlim_t)there.st_size - 1000;
     signal(SIGXFSZ, SIG_IGN);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &low), 0);
     fail_to_add(place, file, strerror(EFBIG));
@@ -704,8 +757,7 @@ static int fill_a_disk(const struct place *place)
         mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
         mount("tmpfs", place->folder, "tmpfs", 0, "size=16k") != 0)
         return 77;
-    if (result_file_open(&file, place->folder, false, &fixture_device, &fixture_health) !=
-        STATUS_OK)
+    if (result_file_open(&file, place->folder, NULL, &fixture_device, &fixture_health) != STATUS_OK)
         return 1;
     fixture_skipped(&result);
     if (result_file_add(file, &result) != STATUS_OK)
@@ -742,7 +794,7 @@ static int write_for_others(const char *folder)
 {
     struct result_file *file = NULL;
     struct scenario_result result, skipped, aa;
-    enum status status = result_file_open(&file, folder, false, &fixture_device, &fixture_health);
+    enum status status = result_file_open(&file, folder, NULL, &fixture_device, &fixture_health);
 
     fixture_reproduced(&result, PAIRS);
     fixture_skipped(&skipped);
@@ -768,6 +820,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         IN_A_PLACE(before_a_scenario_is_complete_nothing_is_written),
         IN_A_PLACE(older_results_stay_until_a_scenario_was_measured),
+        IN_A_PLACE(rows_of_an_earlier_run_keep_its_date),
+        IN_A_PLACE(repetitions_can_be_left_out),
         IN_A_PLACE(context_has_the_members_of_google_benchmark),
         IN_A_PLACE(a_row_each_repetition_and_four_aggregates),
         IN_A_PLACE(aggregates_are_those_of_the_repetitions),

@@ -61,11 +61,15 @@ static void make(const char *name)
     assert_int_equal(mkdir(below(name), 0777), 0);
 }
 
+static bool traces_of_all[256];
+
 static struct result_file *begin(bool traced)
 {
     struct result_file *file = NULL;
 
-    assert_int_equal(result_file_open(&file, folder, traced, &fixture_device, &fixture_health),
+    memset(traces_of_all, true, sizeof traces_of_all);
+    assert_int_equal(result_file_open(&file, folder, traced ? traces_of_all : NULL, &fixture_device,
+                                      &fixture_health),
                      STATUS_OK);
     return file;
 }
@@ -75,8 +79,9 @@ static void refused(const char *why)
 {
     struct result_file *file = NULL;
 
-    assert_int_equal(result_file_open(&file, folder, true, &fixture_device, &fixture_health),
-                     STATUS_IO);
+    assert_int_equal(
+        result_file_open(&file, folder, traces_of_all, &fixture_device, &fixture_health),
+        STATUS_IO);
     if (strstr(status_last()->text, why) == NULL)
         fail_msg("\"%s\" is not in: %s", why, status_last()->text);
     assert_null(file);
@@ -122,10 +127,10 @@ static void a_whole_run(bool traced)
 
 static void assert_names(const char *traces)
 {
-    char name[RESULT_TRACES_NAME];
+    struct result_traces found = result_traces_in(folder);
 
-    result_traces_in(name, folder);
-    assert_string_equal(name, traces);
+    assert_int_equal(found.count, traces[0] != '\0');
+    assert_string_equal(found.names[0], traces);
 }
 
 static void older_results_stay_until_a_scenario_is_complete(void **state)
@@ -143,8 +148,8 @@ static void older_results_stay_until_a_scenario_is_complete(void **state)
     assert_string_equal(result_file_folder(file)->date, "");
     assert_names("traces-2");
     assert_true(is_there("traces-2/item_sync.after.json.gz"));
-    assert_false(is_there("traces"));
     result_file_close(file);
+    assert_false(is_there("traces"));
     assert_false(is_there("run.lock"));
 
     a_whole_run(true);
@@ -277,6 +282,112 @@ static void files_of_the_user_stay(void **state)
     assert_false(is_there("traces-2/item_sync.before.json.gz"));
 }
 
+/* --- Nothing that was measured is lost --- */
+
+/* result.json, with one word put in place of another throughout. */
+static void edit(const char *word, const char *by)
+{
+    char command[400];
+
+    snprintf(command, sizeof command, "sed -i 's/%s/%s/g' %s", word, by, below("result.json"));
+    assert_int_equal(system(command), 0);
+}
+
+/* How often result.json has the text. */
+static int count_of(const char *text)
+{
+    FILE *file = fopen(below("result.json"), "r");
+    char *all = NULL;
+    size_t room = 0;
+    int count = 0;
+
+    assert_non_null(file);
+    assert_true(getdelim(&all, &room, '\0', file) > 0);
+    fclose(file);
+    for (const char *at = all; (at = strstr(at, text)) != NULL; at++) count++;
+    free(all);
+    return count;
+}
+
+/* A run of `precision`, which has been item_sync. */
+static void a_run_of_another_scenario(void)
+{
+    a_whole_run(true);
+    edit("item_sync", "precision");
+    assert_int_equal(rename(below("traces/item_sync.before.json.gz"), "/tmp/chokepoint-moved"), 0);
+    assert_int_equal(rename("/tmp/chokepoint-moved", below("traces/precision.before.json.gz")), 0);
+    assert_int_equal(rename(below("traces/item_sync.after.json.gz"), "/tmp/chokepoint-moved"), 0);
+    assert_int_equal(rename("/tmp/chokepoint-moved", below("traces/precision.after.json.gz")), 0);
+}
+
+static void other_scenarios_stay_with_their_traces(void **state)
+{
+    struct result_file *file;
+    int rows;
+
+    a_run_of_another_scenario();
+    rows = count_of("precision/before");
+    assert_true(rows > 0);
+    for (int i = 0; i < 3; i++) {
+        a_whole_run(true);
+        assert_int_equal(count_of("item_sync/before"), rows);
+        assert_int_equal(count_of("precision/before"), rows);
+        assert_true(is_there("traces/precision.before.json.gz"));
+        assert_int_equal(result_traces_in(folder).count, 2);
+    }
+    /* Only what this run will write needs another folder. */
+    memset(traces_of_all, false, sizeof traces_of_all);
+    assert_int_equal(
+        result_file_open(&file, folder, traces_of_all, &fixture_device, &fixture_health),
+        STATUS_OK);
+    assert_string_equal(result_file_folder(file)->traces, "traces");
+    result_file_close(file);
+    assert_true(is_there("traces/precision.before.json.gz"));
+}
+
+static void a_scenario_without_a_row_replaces_none_that_has_some(void **state)
+{
+    struct result_file *file;
+    struct scenario_result result;
+    int rows;
+
+    a_run_of_another_scenario();
+    rows = count_of("precision/before");
+    edit("precision", "item_sync");
+    file = begin(false);
+    fixture_reproduced(&result, 6);
+    result.verdict = VERDICT_SKIPPED;
+    assert_int_equal(result_file_add(file, &result), STATUS_OK);
+    fixture_release(&result);
+    result_file_close(file);
+    assert_int_equal(count_of("item_sync/before"), rows);
+    assert_int_equal(count_of("\"skipped\""), 0);
+}
+
+static void results_of_another_machine_are_set_aside(void **state)
+{
+    char aside[80], name[200];
+    struct result_file *file;
+
+    a_whole_run(true);
+    edit("\"host_name\":[^,]*", "\"host_name\": \"elsewhere\"");
+    snprintf(aside, sizeof aside, "%s.1", folder);
+    snprintf(name, sizeof name, "%s/traces/item_sync.before.json.gz", aside);
+    /* A run that measures nothing puts them back. */
+    file = begin(true);
+    assert_string_equal(result_file_folder(file)->aside, aside);
+    assert_int_equal(access(name, F_OK), 0);
+    assert_false(is_there("result.json"));
+    result_file_close(file);
+    assert_int_equal(access(aside, F_OK), -1);
+    assert_true(is_there("traces/item_sync.before.json.gz"));
+    a_whole_run(true);
+    assert_int_equal(access(name, F_OK), 0);
+    assert_int_equal(count_of("elsewhere"), 0);
+    assert_true(is_there("traces/item_sync.before.json.gz"));
+    assert_int_equal(nftw(aside, remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
+}
+
 static void a_result_file_of_another_program_is_not_replaced(void **state)
 {
     static const char *const others[] = { "{\"context\": {}, \"benchmarks\": []}", "{}", "",
@@ -326,6 +437,9 @@ TESTS_EACH(make_folder, remove_folder, older_results_stay_until_a_scenario_is_co
            traces_of_all_ranks_stay_and_go_with_that_of_the_first,
            the_next_run_removes_what_a_killed_one_left, a_run_killed_while_it_replaced_is_tidied_up,
            a_list_that_names_others_removes_nothing, files_of_the_user_stay,
+           other_scenarios_stay_with_their_traces,
+           a_scenario_without_a_row_replaces_none_that_has_some,
+           results_of_another_machine_are_set_aside,
            a_result_file_of_another_program_is_not_replaced,
            a_second_run_is_refused_until_the_first_has_ended,
            the_folder_is_locked_while_a_child_has_the_lock)

@@ -44,7 +44,7 @@ static void advice_names_only_what_the_card_has(void **state)
         const char *advice;
         device.bf16_matrix_units = device.fp16_matrix_units = device.tf32 = -1;
         types = matrix_types_of(&device);
-        advice = matrix_types_advice(types);
+        advice = matrix_types_advice(types, true);
         if (strcmp(matrix_types_text(types), cards[i].types) != 0)
             fail_msg("%s: \"%s\"", device.name, matrix_types_text(types));
         assert_true((advice == NULL) == (cards[i].types[0] == '\0'));
@@ -52,9 +52,11 @@ static void advice_names_only_what_the_card_has(void **state)
             continue;
         assert_true((strstr(advice, "in bf16") != NULL) == types.bf16);
         assert_true((strstr(advice, "allow tf32") != NULL) == types.tf32);
-        assert_true((strstr(advice, "GradScaler") != NULL) == !types.bf16);
+        assert_true((strstr(advice, "GradScaler") != NULL) == (types.fp16 && !types.bf16));
+        assert_null(strstr(matrix_types_advice(types, false), "GradScaler"));
+        assert_null(strstr(matrix_types_advice(types, false), "master weights"));
     }
-    assert_null(matrix_types_advice(matrix_types_of(NULL)));
+    assert_null(matrix_types_advice(matrix_types_of(NULL), true));
 }
 
 static void products_in_16_bits_are_faster_by_the_peaks_of_the_card(void **state)
@@ -89,7 +91,7 @@ static void what_the_trace_states_counts(void **state)
 
     assert_string_equal(matrix_types_text(matrix_types_of(&device)), "bf16");
     device.bf16_matrix_units = 0;
-    assert_null(matrix_types_advice(matrix_types_of(&device)));
+    assert_null(matrix_types_advice(matrix_types_of(&device), true));
 }
 
 TESTS(advice_names_only_what_the_card_has, products_in_16_bits_are_faster_by_the_peaks_of_the_card,

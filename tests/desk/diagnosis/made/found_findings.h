@@ -4,7 +4,7 @@
 #include "harness/desk/analysis/summary.h"
 #include "harness/desk/diagnosis/findings.h"
 #include "tests/desk/diagnosis/made/made_loop.h"
-#include "tests/fixtures/made_trace.h"
+#include "tests/fixtures/made/made_trace.h"
 
 #include <stddef.h>
 

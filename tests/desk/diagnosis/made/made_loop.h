@@ -4,7 +4,7 @@
  * otherwise. */
 #pragma once
 
-#include "tests/fixtures/made_trace.h"
+#include "tests/fixtures/made/made_trace.h"
 
 struct made_loop {
     /* members of the trace beside its events; NULL: a GPU of 1 GB, see the source */

@@ -8,7 +8,7 @@
  * calls back from them hangs.
  *
  * CHOKEPOINT_FAKE_CUPTI makes it fail: "NAME=NUMBER,...", where NAME is a function and NUMBER what
- * it returns, or
+ * it returns ("subscribe" is any version of cuptiSubscribe), or
  *
  *     version=130001   what it says it is
  *     dropped=N        records that a flush says were dropped
@@ -17,9 +17,9 @@
  *     fatal=1          it gives up at the first flush
  *     late=1           a buffer is complete only when the client that unsubscribed reads the
  *                      others */
+#include "tests/stand_in/cupti_newest.h"
 #include "tests/stand_in/listener.h"
 
-#include <cupti.h>
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -62,13 +62,14 @@ static const struct {
 } records[] = {
     { CUPTI_ACTIVITY_KIND_RUNTIME, sizeof(CUpti_ActivityAPI) },
     { CUPTI_ACTIVITY_KIND_DRIVER, sizeof(CUpti_ActivityAPI) },
-    { CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, sizeof(CUpti_ActivityKernel10) },
-    { CUPTI_ACTIVITY_KIND_MEMCPY, sizeof(CUpti_ActivityMemcpy6) },
+    { CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, sizeof(newest_kernel) },
+    { CUPTI_ACTIVITY_KIND_MEMCPY, sizeof(newest_copy) },
     { CUPTI_ACTIVITY_KIND_MEMCPY2, sizeof(CUpti_ActivityMemcpyPtoP4) },
     { CUPTI_ACTIVITY_KIND_MEMSET, sizeof(CUpti_ActivityMemset4) },
-    { CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, sizeof(CUpti_ActivitySynchronization2) },
-    { CUPTI_ACTIVITY_KIND_MEMORY2, sizeof(CUpti_ActivityMemory4) },
-    { CUPTI_ACTIVITY_KIND_OVERHEAD, sizeof(CUpti_ActivityOverhead3) },
+    { CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, sizeof(newest_wait) },
+    { CUPTI_ACTIVITY_KIND_MEMORY2, sizeof(newest_memory) },
+    { CUPTI_ACTIVITY_KIND_OVERHEAD, sizeof(newest_overhead) },
+    { CUPTI_ACTIVITY_KIND_GRAPH_TRACE, sizeof(CUpti_ActivityGraphTrace2) },
 };
 
 enum { KINDS = CUPTI_ACTIVITY_KIND_COUNT, CALLS = sizeof calls / sizeof *calls };
@@ -82,6 +83,8 @@ static CUpti_BuffersCallbackRequestFunc request;
 static CUpti_BuffersCallbackCompleteFunc complete;
 static bool enabled[KINDS], call_enabled[CALLS];
 static uint8_t *buffer;
+static uint8_t zeroed;                   /* the client said that its buffers are */
+static CUpti_ActivityGraphTrace2 launch; /* whose nodes are under way; correlation 0: none is */
 
 /* A client that reads it in its next session finds what is none of that. */
 static struct {
@@ -94,7 +97,7 @@ static size_t size, used, dropped, kernels;
 
 /* --- Failing as told --- */
 
-static long told(const char *name, long otherwise)
+long stand_in_told(const char *name, long otherwise)
 {
     const char *at = getenv("CHOKEPOINT_FAKE_CUPTI");
     size_t length = strlen(name);
@@ -109,8 +112,8 @@ static long told(const char *name, long otherwise)
     __attribute__((visibility("default"))) CUptiResult CUPTIAPI name(__VA_ARGS__)
 #define FAIL_AS_TOLD(name)                                                                         \
     do {                                                                                           \
-        if (told(name, 0) != 0)                                                                    \
-            return (CUptiResult)told(name, 0);                                                     \
+        if (stand_in_told(name, 0) != 0)                                                           \
+            return (CUptiResult)stand_in_told(name, 0);                                            \
     } while (0)
 
 /* --- Records, under the lock --- */
@@ -141,6 +144,9 @@ static bool put(const void *record)
         deliver();
     if (buffer == NULL) {
         request(&buffer, &size, &records_max);
+        for (size_t i = 0; zeroed != 0 && buffer != NULL && i < size; i++)
+            if (buffer[i] != 0)
+                abort();
         if (buffer == late.bytes)
             late.bytes = NULL; /* it was given back, and is another one now */
     }
@@ -200,47 +206,45 @@ static void on_call(const struct stand_in_call *call)
 
 static void put_kernel(const struct stand_in_work *work)
 {
-    long zeroed = told("zeroed", 0);
-    CUpti_ActivityKernel10 record = { .kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
-                                      .name = work->name,
-                                      .start = on_clock(work->start_ns),
-                                      .end = on_clock(work->end_ns),
-                                      .contextId = 1,
-                                      .streamId = work->stream,
-                                      .correlationId = work->correlation,
-                                      .graphId = work->graph,
-                                      .graphNodeId = work->node,
-                                      .gridX = (int32_t)work->grid,
-                                      .gridY = 1,
-                                      .gridZ = 1,
-                                      .blockX = (int32_t)work->block,
-                                      .blockY = 1,
-                                      .blockZ = 1,
-                                      .registersPerThread = 32 };
+    long every = stand_in_told("zeroed", 0);
+    newest_kernel record = { .kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
+                             .name = work->name,
+                             .start = on_clock(work->start_ns),
+                             .end = on_clock(work->end_ns),
+                             .contextId = 1,
+                             .streamId = work->stream,
+                             .correlationId = work->correlation,
+                             .graphId = work->graph,
+                             .graphNodeId = work->node,
+                             .gridX = (int32_t)work->grid,
+                             .gridY = 1,
+                             .gridZ = 1,
+                             .blockX = (int32_t)work->block,
+                             .blockY = 1,
+                             .blockZ = 1,
+                             .registersPerThread = 32 };
 
     kernels++;
-    if (zeroed > 0 && kernels % (size_t)zeroed == 0)
+    if (every > 0 && kernels % (size_t)every == 0)
         record.start = record.end = 0;
     put(&record);
 }
 
 static void put_copy(const struct stand_in_work *work)
 {
-    CUpti_ActivityMemcpy6 record = { .kind = CUPTI_ACTIVITY_KIND_MEMCPY,
-                                     .copyKind = work->copy_kind,
-                                     .srcKind = work->source,
-                                     .dstKind = work->destination,
-                                     .flags =
-                                         work->asynchronous ? CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC : 0,
-                                     .bytes = work->bytes,
-                                     .start = on_clock(work->start_ns),
-                                     .end = on_clock(work->end_ns),
-                                     .contextId = 1,
-                                     .streamId = work->stream,
-                                     .correlationId = work->correlation,
-                                     .graphId = work->graph,
-                                     .graphNodeId = work->node,
-                                     .copyCount = 1 };
+    newest_copy record = { .kind = CUPTI_ACTIVITY_KIND_MEMCPY,
+                           .copyKind = work->copy_kind,
+                           .srcKind = work->source,
+                           .dstKind = work->destination,
+                           .flags = work->asynchronous ? CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC : 0,
+                           .bytes = work->bytes,
+                           .start = on_clock(work->start_ns),
+                           .end = on_clock(work->end_ns),
+                           .contextId = 1,
+                           .streamId = work->stream,
+                           .correlationId = work->correlation,
+                           .graphId = work->graph,
+                           .graphNodeId = work->node };
 
     put(&record);
 }
@@ -262,10 +266,34 @@ static void put_memset(const struct stand_in_work *work)
     put(&record);
 }
 
+static void put_launch(void)
+{
+    if (launch.correlationId != 0)
+        put(&launch);
+    launch.correlationId = 0;
+}
+
+/* In place of the records of its nodes. */
+static void add_to_launch(const struct stand_in_work *work)
+{
+    if (launch.correlationId != work->correlation) {
+        put_launch();
+        launch = (CUpti_ActivityGraphTrace2){ .kind = CUPTI_ACTIVITY_KIND_GRAPH_TRACE,
+                                              .correlationId = work->correlation,
+                                              .start = on_clock(work->start_ns),
+                                              .contextId = 1,
+                                              .graphId = work->graph,
+                                              .streamId = work->stream };
+    }
+    launch.end = on_clock(work->end_ns);
+}
+
 static void on_work(const struct stand_in_work *work)
 {
     pthread_mutex_lock(&lock);
-    if (work->kind == STAND_IN_KERNEL && enabled[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL])
+    if (work->graph != 0 && enabled[CUPTI_ACTIVITY_KIND_GRAPH_TRACE])
+        add_to_launch(work);
+    else if (work->kind == STAND_IN_KERNEL && enabled[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL])
         put_kernel(work);
     else if (work->kind == STAND_IN_COPY && enabled[CUPTI_ACTIVITY_KIND_MEMCPY])
         put_copy(work);
@@ -276,14 +304,13 @@ static void on_work(const struct stand_in_work *work)
 
 static void on_wait(int type, uint32_t stream, const struct stand_in_call *call)
 {
-    CUpti_ActivitySynchronization2 record = {
+    newest_wait record = {
         .kind = CUPTI_ACTIVITY_KIND_SYNCHRONIZATION,
         .type = (CUpti_ActivitySynchronizationType)type,
         .correlationId = call->correlation,
         .contextId = 1,
         .streamId = stream,
-        .cudaEventId = CUPTI_SYNCHRONIZATION_INVALID_VALUE,
-        .cudaEventSyncId = CUPTI_SYNCHRONIZATION_INVALID_VALUE,
+        .cudaEventId = (uint32_t)CUPTI_SYNCHRONIZATION_INVALID_VALUE,
     };
 
     pthread_mutex_lock(&lock);
@@ -296,16 +323,15 @@ static void on_wait(int type, uint32_t stream, const struct stand_in_call *call)
 
 static void on_memory(const struct stand_in_memory *memory)
 {
-    CUpti_ActivityMemory4 record = { .kind = CUPTI_ACTIVITY_KIND_MEMORY2,
-                                     .memoryOperationType =
-                                         memory->allocated
-                                             ? CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION
-                                             : CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE,
-                                     .memoryKind = memory->kind,
-                                     .correlationId = memory->correlation,
-                                     .address = (uint64_t)(uintptr_t)memory->address,
-                                     .bytes = memory->bytes,
-                                     .isAsync = memory->ordered };
+    newest_memory record = { .kind = CUPTI_ACTIVITY_KIND_MEMORY2,
+                             .memoryOperationType =
+                                 memory->allocated ? CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION
+                                                   : CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE,
+                             .memoryKind = memory->kind,
+                             .correlationId = memory->correlation,
+                             .address = (uint64_t)(uintptr_t)memory->address,
+                             .bytes = memory->bytes,
+                             .isAsync = memory->ordered };
 
     pthread_mutex_lock(&lock);
     record.timestamp = on_clock(memory->at_ns);
@@ -333,7 +359,7 @@ static void listen(bool on)
 FUNCTION(cuptiGetVersion, uint32_t *version)
 {
     FAIL_AS_TOLD("cuptiGetVersion");
-    *version = (uint32_t)told("version", VERSION);
+    *version = (uint32_t)stand_in_told("version", VERSION);
     return CUPTI_SUCCESS;
 }
 
@@ -354,25 +380,40 @@ FUNCTION(cuptiGetCallbackName, CUpti_CallbackDomain domain, uint32_t id, const c
     return CUPTI_ERROR_INVALID_PARAMETER;
 }
 
-FUNCTION(cuptiSubscribe_v2, CUpti_SubscriberHandle *subscriber, CUpti_CallbackFunc callback,
-         void *context, CUpti_SubscriberParams *parameters)
+static CUptiResult subscribe(CUpti_SubscriberHandle *subscriber, CUpti_CallbackFunc callback,
+                             void *context)
 {
-    static const char other[] = "CUPTI for another tool";
-
-    if (told("cuptiSubscribe_v2", 0) == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED ||
-        subscribed) {
-        if (parameters->oldSubscriberSize >= sizeof other)
-            memcpy(parameters->oldSubscriberName, other, sizeof other);
+    if (subscribed)
         return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
-    }
-    FAIL_AS_TOLD("cuptiSubscribe_v2");
+    FAIL_AS_TOLD("subscribe");
     subscribed = true;
     state_callback = callback;
     state_context = context;
     *subscriber = (CUpti_SubscriberHandle)(void *)&subscribed;
+    zeroed = 0;
     listen(true);
     return CUPTI_SUCCESS;
 }
+
+#if CUPTI_API_VERSION < 130000
+FUNCTION(cuptiSubscribe, CUpti_SubscriberHandle *subscriber, CUpti_CallbackFunc callback,
+         void *context)
+{
+    return subscribe(subscriber, callback, context);
+}
+#else
+FUNCTION(cuptiSubscribe_v2, CUpti_SubscriberHandle *subscriber, CUpti_CallbackFunc callback,
+         void *context, CUpti_SubscriberParams *parameters)
+{
+    static const char other[] = "CUPTI for another tool";
+    CUptiResult result = subscribe(subscriber, callback, context);
+
+    if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED &&
+        parameters->oldSubscriberSize >= sizeof other)
+        memcpy(parameters->oldSubscriberName, other, sizeof other);
+    return result;
+}
+#endif
 
 static void put_overhead(void);
 
@@ -390,7 +431,7 @@ static void begin_late(void)
 
 static void complete_late(void)
 {
-    const CUpti_ActivityOverhead3 record = { .kind = CUPTI_ACTIVITY_KIND_OVERHEAD };
+    const newest_overhead record = { .kind = CUPTI_ACTIVITY_KIND_OVERHEAD };
 
     if (late.bytes == NULL || late.complete)
         return;
@@ -401,7 +442,7 @@ static void complete_late(void)
 
 FUNCTION(cuptiUnsubscribe, CUpti_SubscriberHandle subscriber)
 {
-    if (told("late", 0) != 0)
+    if (stand_in_told("late", 0) != 0)
         begin_late();
     if (!subscribed || subscriber != (CUpti_SubscriberHandle)(void *)&subscribed)
         return CUPTI_ERROR_INVALID_PARAMETER;
@@ -437,10 +478,24 @@ FUNCTION(cuptiActivityRegisterTimestampCallback, CUpti_TimestampCallbackFunc fun
     return CUPTI_SUCCESS;
 }
 
+#if CUPTI_API_VERSION >= CUPTI_WITH_SYNC_CHOICE
 FUNCTION(cuptiActivityEnableAllSyncRecords, uint8_t enable)
 {
     (void)enable;
     FAIL_AS_TOLD("cuptiActivityEnableAllSyncRecords");
+    return CUPTI_SUCCESS;
+}
+#endif
+
+/* Both are read when there is no context and no buffer yet. */
+FUNCTION(cuptiActivitySetAttribute, CUpti_ActivityAttribute attribute, size_t *bytes, void *value)
+{
+    FAIL_AS_TOLD("cuptiActivitySetAttribute");
+    if (attribute == CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER && *bytes == sizeof zeroed)
+        zeroed = *(uint8_t *)value;
+    else if (attribute != CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_PRE_ALLOCATE_VALUE ||
+             *bytes != sizeof(size_t))
+        return CUPTI_ERROR_INVALID_PARAMETER;
     return CUPTI_SUCCESS;
 }
 
@@ -484,6 +539,7 @@ FUNCTION(cuptiActivityDisable, CUpti_ActivityKind kind)
     return set_kind(kind, false);
 }
 
+#if CUPTI_API_VERSION >= CUPTI_WITH_CALL_CHOICE
 /* As on a GPU once CUDA is initialised: alone, without its kind, a call is enabled in vain. */
 static CUptiResult set_call(CUpti_CallbackDomain domain, uint32_t id, bool on)
 {
@@ -508,6 +564,7 @@ FUNCTION(cuptiActivityEnableDriverApi, uint32_t id, uint8_t enable)
     FAIL_AS_TOLD("cuptiActivityEnableDriverApi");
     return set_call(CUPTI_CB_DOMAIN_DRIVER_API, id, enable);
 }
+#endif
 
 FUNCTION(cuptiActivityGetNextRecord, uint8_t *bytes, size_t valid, CUpti_Activity **record)
 {
@@ -534,19 +591,23 @@ static void give_up(void)
     state_callback(state_context, CUPTI_CB_DOMAIN_STATE, CUPTI_CBID_STATE_FATAL_ERROR, &data);
 }
 
-/* One overhead a flush, with what its client must free. */
+/* One overhead a flush, in some versions with what its client must free. */
 static void put_overhead(void)
 {
-    CUpti_ActivityOverhead3 record = { .kind = CUPTI_ACTIVITY_KIND_OVERHEAD,
-                                       .overheadKind = CUPTI_ACTIVITY_OVERHEAD_CUPTI_BUFFER_FLUSH,
-                                       .overheadData = calloc(1, 64) };
+    newest_overhead record = { .kind = CUPTI_ACTIVITY_KIND_OVERHEAD,
+                               .overheadKind = CUPTI_ACTIVITY_OVERHEAD_CUPTI_BUFFER_FLUSH };
     struct timespec time;
 
     clock_gettime(CLOCK_MONOTONIC, &time);
     record.start = on_clock((int64_t)time.tv_sec * 1000000000 + time.tv_nsec);
     record.end = record.start + 10;
+#ifdef NEWEST_HAS_DATA
+    record.overheadData = calloc(1, 64);
     if (!put(&record))
         free(record.overheadData);
+#else
+    put(&record);
+#endif
 }
 
 FUNCTION(cuptiActivityFlushAll, uint32_t flag)
@@ -554,12 +615,13 @@ FUNCTION(cuptiActivityFlushAll, uint32_t flag)
     if (flag != CUPTI_ACTIVITY_FLAG_FLUSH_FORCED)
         return CUPTI_ERROR_INVALID_PARAMETER;
     FAIL_AS_TOLD("cuptiActivityFlushAll");
-    if (told("fatal", 0) != 0)
+    if (stand_in_told("fatal", 0) != 0)
         give_up();
     pthread_mutex_lock(&lock);
+    put_launch();
     if (enabled[CUPTI_ACTIVITY_KIND_OVERHEAD])
         put_overhead();
-    if (told("cut", 0) != 0 && used + 8 <= size) {
+    if (stand_in_told("cut", 0) != 0 && used + 8 <= size) {
         memset(buffer + used, 0, 8);
         used += 8;
     }
@@ -574,7 +636,7 @@ FUNCTION(cuptiActivityGetNumDroppedRecords, CUcontext context, uint32_t stream, 
     (void)stream;
     FAIL_AS_TOLD("cuptiActivityGetNumDroppedRecords");
     pthread_mutex_lock(&lock);
-    *count = dropped + (size_t)told("dropped", 0);
+    *count = dropped + (size_t)stand_in_told("dropped", 0);
     dropped = 0;
     pthread_mutex_unlock(&lock);
     return CUPTI_SUCCESS;
