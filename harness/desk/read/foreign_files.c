@@ -121,6 +121,10 @@ const struct foreign_file foreign_files[] = {
     { PAGE, RECORD, .begin = "<svg" },
     { "an execution trace of PyTorch, which has no times", RECORD, .begin = "{",
       .word = "\"nodes\"" },
+    { "JSON of rocprofv3, which is no Chrome trace",
+      "record with PyTorch's profiler, or let rocprofv3 write --output-format pftrace and look at "
+      "that in Perfetto",
+      .begin = "{", .word = "\"rocprofiler-sdk-tool\"" },
     { "a result of benchmarks", "compare reads it", .begin = "{", .word = "\"benchmarks\"" },
     { "a list of numbers, as export_memory_timeline() writes them",
       "record with profile_memory=True, and export_chrome_trace() has the blocks of memory too",

@@ -55,6 +55,8 @@ static const struct {
     { "a page of HTML", BYTES("<?xml version=\"1.0\"?>\n"), "flame.svg" },
     { "a page of HTML", BYTES("<svg width=\"1200\">\n"), "flame.svg" },
     { "an execution trace", BYTES("{\"schema\": \"1.0\", \"nodes\": []}"), "a.json" },
+    { "JSON of rocprofv3", BYTES("{\"rocprofiler-sdk-tool\":[{\"metadata\":{\"node\":{\"id\":0}"),
+      "results.json" },
     { "a result of benchmarks", BYTES("{\"context\": {}, \"benchmarks\": []}\n"), "a.json" },
     { "a list of numbers", BYTES("[[1, 2], [3, 4]]\n"), "timeline.json" },
     { "the table of key_averages()",
