@@ -24,18 +24,23 @@ bool scenario_shows(const struct scenario *scenario, const char *finding)
     return false;
 }
 
+/* How well a scenario stands for a finding that it shows. */
+static int closeness(const struct scenario *scenario, const char *finding)
+{
+    return 1 + (strcmp(scenario->accept[0].id, finding) == 0) +
+           2 * (strcmp(scenario->name, finding) == 0);
+}
+
 const struct scenario *scenario_showing(const char *finding)
 {
     const struct scenario *shows = NULL;
+    int best = 0;
 
-    for (int i = 0; scenarios[i] != NULL; i++) {
-        if (!scenario_shows(scenarios[i], finding))
-            continue;
-        if (strcmp(scenarios[i]->accept[0].id, finding) == 0)
-            return scenarios[i];
-        if (shows == NULL)
+    for (int i = 0; scenarios[i] != NULL; i++)
+        if (scenario_shows(scenarios[i], finding) && closeness(scenarios[i], finding) > best) {
             shows = scenarios[i];
-    }
+            best = closeness(shows, finding);
+        }
     return shows;
 }
 

@@ -211,8 +211,8 @@ const struct scenario *scenario_find(const char *name); /* NULL: none */
 /* Whether a finding is one that the variant before shows, on some device at least. */
 bool scenario_shows(const struct scenario *scenario, const char *finding);
 
-/* The first scenario whose first accepted finding it is, else the first that shows it; NULL: none
- * does. */
+/* The scenario that has the finding's name, else the first whose first accepted finding it is, else
+ * the first that shows it; NULL: none does. */
 const struct scenario *scenario_showing(const char *finding);
 
 const char *variant_name(enum variant variant); /* "before", "after" */

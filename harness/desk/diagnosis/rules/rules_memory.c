@@ -217,7 +217,7 @@ struct allocations {
     int64_t count, releases;
     int64_t ns, longest_ns[3];
     int64_t pinned_ns; /* in calls about the host's memory: cudaHostAlloc, hipHostFree */
-    int64_t steps;     /* that have some */
+    int64_t steps;     /* with two or more */
     const struct trace_event
         *elsewhere; /* the longest of another thread than the loop's; or NULL */
 };
@@ -241,12 +241,12 @@ static void take_allocation(struct allocations *all, const struct trace_event *e
 }
 
 /* The host's events are sorted by thread, so a step in which several threads allocate comes up
- * several times: `has` marks the steps that were counted. */
+ * several times. A step counts with its second call: one may be a library's first use. */
 static struct allocations allocations(const struct facts *facts)
 {
     const struct summary *summary = facts->summary;
     struct arena *scratch = arena_scratch(summary->arena);
-    bool *has = ARENA_NEW(scratch, bool, summary->steps.count);
+    int64_t *calls = ARENA_NEW(scratch, int64_t, summary->steps.count);
     struct host_names names = host_names_open(scratch, summary->trace);
     struct allocations all = { 0 };
 
@@ -263,10 +263,8 @@ static struct allocations allocations(const struct facts *facts)
             all.elsewhere = event;
         take_allocation(&all, event, trace_file_name(summary->trace, event->name));
         step = steps_find(&summary->steps, event->start_ns);
-        if (step >= 0 && !has[step]) {
-            all.steps++;
-            has[step] = true;
-        }
+        if (step >= 0)
+            all.steps += ++calls[step] == 2;
     }
     arena_close(scratch);
     return all;
@@ -281,15 +279,15 @@ static bool holds_launches(const struct facts *facts)
 }
 
 /* A caching allocator fills its cache in the first steps, and libraries allocate at their first
- * use. Churn goes on: it is in half of the steps or, if none are marked, memory is released again
- * and again. */
+ * use. Churn goes on: half of the steps have two calls or, if none are marked, memory is released
+ * again and again. */
 static bool goes_on(const struct facts *facts, const struct allocations *all)
 {
     if (holds_launches(facts))
         return true;
-    if ((double)all->count < 2 * facts->steps)
-        return false;
-    return facts->has_steps ? 2 * all->steps >= facts->summary->steps.count : all->releases >= 3;
+    if (facts->has_steps)
+        return 2 * all->steps >= facts->summary->steps.count;
+    return (double)all->count >= 2 * facts->steps && all->releases >= 3;
 }
 
 /* The idle time in these calls, or in launches between them, which take longer as well. */
