@@ -137,6 +137,28 @@ static enum status check_leading(const char *which, int given, int columns)
     return STATUS_OK;
 }
 
+static enum status check_epilogue(const struct gemm *gemm)
+{
+    enum epilogue epilogue = gemm->epilogue;
+
+    if ((unsigned)epilogue >= EPILOGUE_COUNT)
+        FAIL(STATUS_BAD_USAGE, "gemm: %d is not an epilogue", (int)epilogue);
+    if (epilogue == EPILOGUE_NONE)
+        return STATUS_OK;
+    if (epilogue != EPILOGUE_DGELU)
+        TRY(check_given(gemm->bias, "gemm", "the epilogue's bias"));
+    if (epilogue == EPILOGUE_GELU_AUX_BIAS || epilogue == EPILOGUE_DGELU)
+        TRY(check_given(gemm->aux, "gemm", "the epilogue's aux"));
+    if (gemm->batch > 1 || gemm->accumulate || gemm->dtype_c != gemm->dtype_ab ||
+        gemm->dtype_c == DTYPE_F64)
+        FAIL(STATUS_BAD_USAGE,
+             "gemm: an epilogue takes one product, not a batch of %d, in the type of a and b, not "
+             "fp64, that is not added to c",
+             gemm->batch);
+
+    return STATUS_OK;
+}
+
 enum status check_gemm(const struct gemm *gemm)
 {
     TRY(check_given(gemm, "gemm", "the product"));
@@ -163,7 +185,7 @@ enum status check_gemm(const struct gemm *gemm)
     if (gemm->math != MATH_STRICT && gemm->math != MATH_TF32)
         FAIL(STATUS_BAD_USAGE, "gemm: %d is not a math mode", (int)gemm->math);
 
-    return STATUS_OK;
+    return check_epilogue(gemm);
 }
 
 enum status check_copy(enum copy_kind kind, const void *to, const void *from, size_t bytes)

@@ -80,6 +80,7 @@ struct device_options {
     BOOL(is_gpu)                 /* memory and a link of its own, NVML's readings */               \
     BOOL(is_large)               /* models, tensors and products of a whole GPU's size */          \
     BOOL(clocks_rise_with_work)  /* slow after idling: keep it busy before timing it */            \
+    BOOL(gemm_epilogues)         /* by a library: device_gemm_plan() may be asked for them */      \
     DOUBLE(window_seconds_least) /* a shorter window is too noisy to compare; 0: any length does   \
                                   */
 
@@ -131,12 +132,25 @@ struct device_counters {
 #undef DEVICE_COUNTER
 };
 
+/* What a product's kernel computes besides, while it has c or b at hand; the names are those of
+ * cuBLASLt. GELU is that of kernels/model/gelu.h. Values are rounded to the type of c only where
+ * they are stored. */
+enum epilogue {
+    EPILOGUE_NONE,
+    EPILOGUE_BIAS,          /* c = op(a) op(b) + bias */
+    EPILOGUE_GELU_AUX_BIAS, /* aux = op(a) op(b) + bias, c = gelu(aux) */
+    EPILOGUE_DGELU,         /* c = op(a) op(b) * gelu'(aux) */
+    EPILOGUE_BGRAD,         /* c = op(a) op(b), bias = the sums of op(b) over k */
+    EPILOGUE_COUNT
+};
+
 /* Row-major c = op(a) op(b), or c += op(a) op(b); `batch` products at the given strides.
  *
  * op(a) is [m, k], op(b) is [k, n], c is [m, n]; lda is the elements from one row of a, as it is
  * stored, to the next: at least k, or m where transpose_a. Strides are in elements from one
  * product's matrix to the next and may be 0 for a and b. Sums are in fp32, those of fp64 in fp64.
- */
+ *
+ * An epilogue takes one product, not of fp64, which is not added to c. */
 struct gemm {
     void *c;
     const void *a, *b;
@@ -147,6 +161,9 @@ struct gemm {
     bool accumulate;
     enum dtype dtype_ab, dtype_c; /* dtype_c is dtype_ab, or DTYPE_F32 of 16 bits */
     enum math math;
+    enum epilogue epilogue;
+    void *bias; /* [n], in the type of c, as aux; NULL where the epilogue has none */
+    void *aux;  /* [m, n], rows ldc apart */
 };
 
 /* Attention by a library of the device: y = softmax(scale * q k') v, for each head of each sample,
@@ -293,7 +310,13 @@ struct ptx_launch {
 enum status device_ptx_launch(struct stream *stream, struct ptx_kernel *kernel,
                               const struct ptx_launch *launch);
 
+/* With an epilogue, UNSUPPORTED where device_gemm_plan() is. */
 enum status device_gemm(struct stream *stream, const struct gemm *gemm);
+
+/* Whether the device's library has a kernel for the product with its epilogue, which is chosen once
+ * for all products of the same sizes and types, and kept. Nothing is computed. UNSUPPORTED says
+ * what is not; NO_LIBRARY. */
+enum status device_gemm_plan(struct device *device, const struct gemm *gemm);
 
 /* Prepares both passes, outside of any capture, so that device_attention() allocates nothing. A
  * second call for the same shape only returns the size of the workspace again. UNSUPPORTED gives

@@ -84,6 +84,8 @@ struct device_driver {
     enum status (*launch)(struct stream *stream, enum kernel kernel, enum dtype dtype, long count,
                           const void *arguments, size_t size);
     enum status (*gemm)(struct stream *stream, const struct gemm *gemm);
+    /* NULL where properties.gemm_epilogues is false; then gemm() sees no epilogue. */
+    enum status (*gemm_plan)(struct device *device, const struct gemm *gemm);
     /* All NULL: the device executes no PTX. */
     enum status (*ptx_load)(struct device *device, const char *text, const char *name,
                             struct ptx_kernel **kernel);

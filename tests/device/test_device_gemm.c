@@ -1,5 +1,5 @@
 /* Matrix products of a device against sums in double precision: types, transposes, leading
- * dimensions, batches and their strides, accumulation.
+ * dimensions, batches and their strides, accumulation, epilogues.
  *
  * Operands are small integers over 4, exact in every type, so that the products are exact in fp32
  * while sums stay below 2^24 quarters of quarters; what is left is the rounding of c to its
@@ -356,6 +356,235 @@ static void results_are_rounded_to_nearest_even(void **state)
     }
 }
 
+/* --- Epilogues --- */
+
+static double gelu_of(double x)
+{
+    return x / 2 * (1 + tanh(sqrt(2 / acos(-1)) * (x + 0.044715 * x * x * x)));
+}
+
+/* Two numbers that are to be stored, and how large the terms are of which they consist. */
+struct expected {
+    double c, aux, scale;
+};
+
+static struct expected expected_at(const struct gemm *g, const struct matrices *a,
+                                   const struct matrices *b, double bias, double aux, int row,
+                                   int column)
+{
+    const double h = 1e-4;
+    struct expected at = { dot(g, a, b, 0, row, column), 0, 0 };
+
+    at.scale = fabs(at.c);
+    if (g->epilogue == EPILOGUE_BIAS || g->epilogue == EPILOGUE_GELU_AUX_BIAS) {
+        at.scale += fabs(bias);
+        at.c = at.aux = at.c + bias;
+    }
+    if (g->epilogue == EPILOGUE_GELU_AUX_BIAS)
+        at.c = gelu_of(at.c);
+    if (g->epilogue == EPILOGUE_DGELU)
+        at.c *= (gelu_of(aux + h) - gelu_of(aux - h)) / (2 * h);
+    return at;
+}
+
+/* The product, and then the kernels that compute what its epilogue does. */
+static void run_by_kernels(struct cpu_device_test *test, const struct gemm *g)
+{
+    struct stream *stream = test->stream;
+    struct gemm alone = *g;
+    long elements = (long)g->m * g->n;
+    float *partial = cpu_device_memory(test->device, (size_t)g->n * sizeof *partial);
+
+    alone.epilogue = EPILOGUE_NONE;
+    if (g->epilogue == EPILOGUE_GELU_AUX_BIAS)
+        alone.c = g->aux;
+    OK(device_gemm(stream, &alone));
+    if (g->epilogue == EPILOGUE_DGELU) {
+        OK(LAUNCH(stream, g->dtype_c, gelu_backward, elements, .dx = g->c, .dy = g->c,
+                  .x = g->aux));
+    } else if (g->epilogue == EPILOGUE_BGRAD) {
+        OK(LAUNCH(stream, g->dtype_c, bias_backward, 1, .dbias = partial, .dy = g->b, .width = g->n,
+                  .rows = g->k, .chunk = g->k, .columns = g->n));
+        OK(LAUNCH(stream, g->dtype_c, columns_finish, g->n, .y = g->bias, .partial = partial,
+                  .width = g->n, .parts = 1));
+    } else {
+        OK(LAUNCH(stream, g->dtype_c, bias_add, g->m, .y = alone.c, .x = alone.c, .bias = g->bias,
+                  .width = g->n));
+        if (g->epilogue == EPILOGUE_GELU_AUX_BIAS)
+            OK(LAUNCH(stream, g->dtype_c, gelu_forward, elements, .y = g->c, .x = g->aux));
+    }
+    OK(device_free(test->device, NULL, ALLOCATE_DIRECT, partial));
+}
+
+static const char *const epilogue_names[EPILOGUE_COUNT] = { "no epilogue", "BIAS", "GELU_AUX_BIAS",
+                                                            "DGELU", "BGRAD" };
+
+static void expect_near(const struct gemm *g, const char *what, int row, int column, double found,
+                        double expected, double scale)
+{
+    /* Twice rounded to the type; our GELU is fp32's with a fast exponential. */
+    double step = g->dtype_c == DTYPE_F32 ? 4e-6 : g->dtype_c == DTYPE_BF16 ? 0x1p-7 : 0x1p-10;
+
+    if (!(fabs(found - expected) <= step * (scale + fabs(expected)) + 1e-6))
+        fail_msg("%s of %d x %d x %d in %s: %s [%d, %d] is %g, expected %g",
+                 epilogue_names[g->epilogue], g->m, g->n, g->k, dtype_name(g->dtype_c), what, row,
+                 column, found, expected);
+}
+
+static void fetch(struct cpu_device_test *test, struct matrices *m)
+{
+    OK(device_copy(test->stream, COPY_DEVICE_TO_HOST, m->host, m->device,
+                   m->elements * dtype_bytes(m->dtype)));
+}
+
+static void compare_epilogue(const struct gemm *g, const struct matrices *a,
+                             const struct matrices *b, const struct matrices *c,
+                             const struct matrices *bias, const struct matrices *aux,
+                             const void *bias_before, const void *aux_before)
+{
+    for (int row = 0; row < g->m; row++)
+        for (int column = 0; column < g->ldc; column++) {
+            size_t at = (size_t)(row * g->ldc + column);
+            struct expected expected = { GUARD, GUARD, 0 };
+            if (column < g->n)
+                expected =
+                    expected_at(g, a, b, (double)get(bias_before, (size_t)column, g->dtype_c),
+                                (double)get(aux_before, at, g->dtype_c), row, column);
+            expect_near(g, "c", row, column, (double)get(c->host, at, g->dtype_c), expected.c,
+                        expected.scale);
+            if (g->epilogue == EPILOGUE_GELU_AUX_BIAS)
+                expect_near(g, "aux", row, column, (double)get(aux->host, at, g->dtype_c),
+                            expected.aux, expected.scale);
+        }
+    for (int column = 0; g->epilogue == EPILOGUE_BGRAD && column < g->n; column++) {
+        double sum = 0;
+        for (int k = 0; k < g->k; k++)
+            sum += (double)get(b->host, (size_t)(k * g->ldb + column), g->dtype_c);
+        expect_near(g, "bias", 0, column, (double)get(bias->host, (size_t)column, g->dtype_c), sum,
+                    fabs(sum));
+    }
+}
+
+/* False where the device has no kernel for it. */
+static bool run_and_compare(struct cpu_device_test *test, struct gemm gemm, bool by_kernels)
+{
+    const bool ta = gemm.transpose_a, tb = gemm.transpose_b;
+    const bool reads_aux = gemm.epilogue == EPILOGUE_DGELU;
+    struct random random = random_seed(test_seed(), 3);
+    enum dtype dtype = gemm.dtype_c;
+    struct matrices a, b, c, bias, aux;
+    bool runs = true;
+    void *bias_before, *aux_before;
+
+    a = matrices_new(test, ta ? gemm.k : gemm.m, gemm.lda, 1, 0, dtype, &random);
+    b = matrices_new(test, tb ? gemm.n : gemm.k, gemm.ldb, 1, 0, dtype, &random);
+    c = matrices_new(test, gemm.m, gemm.ldc, 1, 0, dtype, NULL);
+    bias = matrices_new(test, 1, gemm.n, 1, 0, dtype, &random);
+    aux = matrices_new(test, gemm.m, gemm.ldc, 1, 0, dtype, reads_aux ? &random : NULL);
+    bias_before = bias.host;
+    aux_before = aux.host;
+    bias.host = malloc(bias.elements * dtype_bytes(dtype));
+    aux.host = malloc(aux.elements * dtype_bytes(dtype));
+    assert_true(bias.host != NULL && aux.host != NULL);
+    gemm.a = a.device;
+    gemm.b = b.device;
+    gemm.c = c.device;
+    gemm.bias = gemm.epilogue != EPILOGUE_DGELU ? bias.device : NULL;
+    gemm.aux = reads_aux || gemm.epilogue == EPILOGUE_GELU_AUX_BIAS ? aux.device : NULL;
+    if (by_kernels)
+        run_by_kernels(test, &gemm);
+    else if (device_gemm_plan(test->device, &gemm) == STATUS_OK)
+        OK(device_gemm(test->stream, &gemm));
+    else {
+        assert_int_equal(status_last()->status, STATUS_UNSUPPORTED);
+        assert_int_equal(device_gemm(test->stream, &gemm), STATUS_UNSUPPORTED);
+        runs = false;
+    }
+    fetch(test, &c);
+    fetch(test, &bias);
+    fetch(test, &aux);
+    if (runs)
+        compare_epilogue(&gemm, &a, &b, &c, &bias, &aux, bias_before, aux_before);
+    free(bias_before);
+    free(aux_before);
+    matrices_release(test, &a);
+    matrices_release(test, &b);
+    matrices_release(test, &c);
+    matrices_release(test, &bias);
+    matrices_release(test, &aux);
+    return runs;
+}
+
+/* By the library, and by the kernels that take its place: both as they should be. A library may
+ * lack some; of 16 bits, with sizes that are multiples of 8, it has all. */
+static void epilogues_and_their_kernels_compute_the_same(void **state)
+{
+    static const int sizes[][3] = { { 1, 32, 1 }, { 5, 64, 7 }, { 33, 96, 65 }, { 104, 32, 136 } };
+    struct cpu_device_test *test = *state;
+    const bool has_epilogues = device_properties(test->device)->gemm_epilogues;
+    int lacking = 0;
+
+    for (size_t i = 0; i < ARRAY_SIZE(sizes); i++)
+        for (int way = 0; way < 4 * 3 * EPILOGUE_COUNT; way++) {
+            struct gemm gemm = { .m = sizes[i][0],
+                                 .n = sizes[i][1],
+                                 .k = sizes[i][2],
+                                 .batch = 1,
+                                 .ldc = sizes[i][1],
+                                 .transpose_a = way & 1,
+                                 .transpose_b = way & 2,
+                                 .epilogue = (enum epilogue)(way / 4 % EPILOGUE_COUNT),
+                                 .dtype_ab = (enum dtype)(way / 4 / EPILOGUE_COUNT),
+                                 .dtype_c = (enum dtype)(way / 4 / EPILOGUE_COUNT) };
+            if (gemm.epilogue == EPILOGUE_NONE ||
+                (gemm.epilogue == EPILOGUE_BGRAD && gemm.transpose_b))
+                continue;
+            gemm.lda = gemm.transpose_a ? gemm.m : gemm.k;
+            gemm.ldb = gemm.transpose_b ? gemm.k : gemm.n;
+            assert_true(run_and_compare(test, gemm, true));
+            for (int padding = 0; has_epilogues && padding <= 8; padding += 8) {
+                bool whole = gemm.dtype_c != DTYPE_F32 && gemm.m % 8 == 0 && gemm.k % 8 == 0;
+                gemm.ldc = gemm.n + padding;
+                if (run_and_compare(test, gemm, false))
+                    continue;
+                print_message("none with %s, %d x %d x %d in %s%s%s\n",
+                              epilogue_names[gemm.epilogue], gemm.m, gemm.n, gemm.k,
+                              dtype_name(gemm.dtype_c), gemm.transpose_a ? ", a'" : "",
+                              gemm.transpose_b ? ", b'" : "");
+                assert_false(whole);
+                lacking++;
+            }
+        }
+    if (has_epilogues)
+        print_message("%d products have no kernel\n", lacking);
+}
+
+static void a_device_without_epilogues_says_so(void **state)
+{
+    struct cpu_device_test *test = *state;
+    float *x = cpu_device_memory(test->device, 4096);
+    struct gemm gemm = { .c = x,
+                         .a = x,
+                         .b = x,
+                         .m = 4,
+                         .n = 4,
+                         .k = 4,
+                         .batch = 1,
+                         .lda = 4,
+                         .ldb = 4,
+                         .ldc = 4,
+                         .epilogue = EPILOGUE_BIAS,
+                         .bias = x };
+
+    if (!device_properties(test->device)->gemm_epilogues) {
+        assert_int_equal(device_gemm_plan(test->device, &gemm), STATUS_UNSUPPORTED);
+        assert_error_says("epilogue");
+        assert_int_equal(device_gemm(test->stream, &gemm), STATUS_UNSUPPORTED);
+        assert_error_says("epilogue");
+    }
+    OK(device_free(test->device, NULL, ALLOCATE_DIRECT, x));
+}
+
 static void impossible_products_are_refused(void **state)
 {
     struct cpu_device_test *test = *state;
@@ -363,11 +592,19 @@ static void impossible_products_are_refused(void **state)
     const struct gemm good = {
         .c = x, .a = x, .b = x, .m = 4, .n = 4, .k = 4, .batch = 1, .lda = 4, .ldb = 4, .ldc = 4
     };
-    struct gemm bad[8];
-    static const char *const says[8] = { "a is NULL", "at least 1", "lda is 3", "ldb is 3",
-                                         "ldc is 3",  "strides",    "may have", "NULL" };
+    enum { BAD = 13 };
+    struct gemm bad[BAD];
+    static const char *const says[BAD] = { "a is NULL",      "at least 1",  "lda is 3",
+                                           "ldb is 3",       "ldc is 3",    "strides",
+                                           "may have",       "NULL",        "bias is NULL",
+                                           "aux is NULL",    "one product", "one product",
+                                           "not an epilogue" };
 
-    for (int i = 0; i < 8; i++) bad[i] = good;
+    for (int i = 0; i < BAD; i++) {
+        bad[i] = good;
+        if (i >= 8)
+            bad[i].bias = bad[i].aux = x;
+    }
     bad[0].a = NULL;
     bad[1].k = 0;
     bad[2].lda = 3;
@@ -375,7 +612,16 @@ static void impossible_products_are_refused(void **state)
     bad[4].ldc = 3;
     bad[5].batch = 2;
     bad[6].dtype_c = DTYPE_BF16;
-    for (int i = 0; i < 8; i++) {
+    bad[8].epilogue = EPILOGUE_BGRAD;
+    bad[8].bias = NULL;
+    bad[9].epilogue = EPILOGUE_DGELU;
+    bad[9].aux = NULL;
+    bad[10].epilogue = EPILOGUE_BIAS;
+    bad[10].accumulate = true;
+    bad[11].epilogue = EPILOGUE_BIAS;
+    bad[11].dtype_ab = bad[11].dtype_c = DTYPE_F64;
+    bad[12].epilogue = EPILOGUE_COUNT;
+    for (int i = 0; i < BAD; i++) {
         assert_int_equal(device_gemm(test->stream, i == 7 ? NULL : &bad[i]), STATUS_BAD_USAGE);
         assert_error_says(says[i]);
     }
@@ -384,4 +630,5 @@ static void impossible_products_are_refused(void **state)
 
 TESTS_WITH(cpu_device_open, cpu_device_close, products_of_all_transposes_and_sizes_are_right,
            rows_may_be_longer_than_the_matrix, batches_with_strides_are_right, streams_share_plans,
-           results_are_rounded_to_nearest_even, impossible_products_are_refused)
+           results_are_rounded_to_nearest_even, epilogues_and_their_kernels_compute_the_same,
+           a_device_without_epilogues_says_so, impossible_products_are_refused)

@@ -79,6 +79,41 @@ static void everything_but_pageable_copies_can_be_recorded(void **state)
     OK(device_free(test->device, NULL, ALLOCATE_DIRECT, x));
 }
 
+/* Its library is loaded and its kernel chosen in the capture, which stays valid. */
+static void a_product_with_an_epilogue_is_recorded_at_first_use(void **state)
+{
+    enum { N = 32 };
+    struct cpu_device_test *test = *state;
+    float *x = cpu_device_memory(test->device, 4 * N * N * sizeof *x), *y = x + N * N, host[N * N];
+    struct gemm gemm = { .c = y,
+                         .a = x,
+                         .b = x,
+                         .m = N,
+                         .n = N,
+                         .k = N,
+                         .batch = 1,
+                         .lda = N,
+                         .ldb = N,
+                         .ldc = N,
+                         .epilogue = EPILOGUE_BIAS,
+                         .bias = x };
+    struct graph *graph;
+
+    if (!device_properties(test->device)->gemm_epilogues) {
+        OK(device_free(test->device, NULL, ALLOCATE_DIRECT, x));
+        skip();
+    }
+    OK(LAUNCH(test->stream, DTYPE_F32, fill, N * N, .y = x, .value = 2));
+    OK(graph_begin(test->stream));
+    OK(device_gemm(test->stream, &gemm));
+    OK(graph_end(test->stream, &graph));
+    for (int i = 0; i < 2; i++) OK(graph_launch(test->stream, graph));
+    OK(device_copy(test->stream, COPY_DEVICE_TO_HOST, host, y, sizeof host));
+    for (int i = 0; i < N * N; i++) assert_float_equal(host[i], 4 * N + 2, 0);
+    graph_destroy(graph);
+    OK(device_free(test->device, NULL, ALLOCATE_DIRECT, x));
+}
+
 /* The calls that a capture does not allow, and that end its validity. */
 struct scene {
     struct cpu_device_test *test;
@@ -416,6 +451,7 @@ static void graphs_come_and_go_while_another_stream_is_busy(void **state)
 
 TESTS_WITH(cpu_device_open, cpu_device_close, recorded_work_runs_at_the_launch_and_not_before,
            everything_but_pageable_copies_can_be_recorded,
+           a_product_with_an_epilogue_is_recorded_at_first_use,
            forbidden_calls_are_refused_and_end_the_capture,
            a_recorded_event_is_made_by_every_launch,
            other_streams_and_events_stay_usable_during_a_capture,

@@ -1,12 +1,14 @@
 /* cuBLAS's part of the stand-in: column-major products, which oneDNN computes in fp32 and a plain
  * loop in fp64, in place of loading the library. The handle must have been given a workspace after
- * it was given its stream. */
+ * it was given its stream.
+ * Epilogues (cublaslt.c) are computed from the sums in fp32. */
 #include "harness/device/cuda/libraries/cublas.h"
 
 #include "harness/device/cpu/arithmetic/convert.h"
 #include "tests/stand_in/stand_in.h"
 
 #include <dnnl.h>
+#include <math.h>
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,6 +77,71 @@ static void multiply_doubles(const struct operation *operation, const double *fi
         }
 }
 
+/* The tanh form, as PyTorch has it, in fp64; or its derivative. */
+static float gelu(float value, bool slope)
+{
+    double x = (double)value, inner = sqrt(2 / acos(-1)) * (x + 0.044715 * x * x * x);
+    double inner_slope = sqrt(2 / acos(-1)) * (1 + 3 * 0.044715 * x * x), t = tanh(inner);
+
+    return (float)(slope ? (1 + t) / 2 + x / 2 * (1 - t * t) * inner_slope : x / 2 * (1 + t));
+}
+
+/* `count` numbers from `from` on, to or from floats. */
+static void convert(bool store, float *floats, void *from, int type, long count)
+{
+    if (type == CUDA_R_32F)
+        memcpy(store ? from : (void *)floats, store ? (void *)floats : from,
+               (size_t)count * sizeof *floats);
+    else if (store)
+        convert_narrow(from, floats, dtype_of(type), 1, count, count);
+    else
+        convert_widen(floats, from, dtype_of(type), 1, count, count);
+}
+
+/* A column of c, whose bias runs along it. */
+static void finish_column(const struct operation *operation, float *sums, const float *bias,
+                          void *aux)
+{
+    int m = operation->product.m, type = operation->product.type_c;
+    int epilogue = operation->product.epilogue;
+    float *inputs = malloc((size_t)m * sizeof *inputs);
+
+    if (inputs == NULL)
+        abort();
+    if (epilogue & CUBLASLT_EPILOGUE_BIAS)
+        for (int i = 0; i < m; i++) sums[i] += bias[i];
+    if (epilogue == CUBLASLT_EPILOGUE_GELU_AUX_BIAS) {
+        convert(true, sums, aux, type, m);
+        for (int i = 0; i < m; i++) sums[i] = gelu(sums[i], false);
+    } else if (epilogue == CUBLASLT_EPILOGUE_DGELU) {
+        convert(false, inputs, aux, type, m);
+        for (int i = 0; i < m; i++) sums[i] *= gelu(inputs[i], true);
+    }
+    free(inputs);
+}
+
+/* `first` is [m, k], not transposed, in floats. */
+static void finish(const struct operation *operation, const float *first, int ld_first, float *sums,
+                   int ld_c)
+{
+    int m = operation->product.m, type = operation->product.type_c;
+    float *bias = calloc((size_t)m, sizeof *bias);
+
+    if (bias == NULL)
+        abort();
+    if (operation->product.epilogue & CUBLASLT_EPILOGUE_BIAS)
+        convert(false, bias, operation->product.bias, type, m);
+    for (long column = 0; column < operation->product.n; column++)
+        finish_column(operation, sums + column * ld_c, bias,
+                      at(operation->product.aux, column * operation->product.ld_aux, type));
+    if (operation->product.epilogue == CUBLASLT_EPILOGUE_BGRADA) {
+        for (long i = 0; i < operation->product.k; i++)
+            for (int row = 0; row < m; row++) bias[row] += first[i * ld_first + row];
+        convert(true, bias, operation->product.bias, type, m);
+    }
+    free(bias);
+}
+
 /* By columns, c = a b is what c' = b' a' is by rows, which oneDNN multiplies. */
 static void multiply(const struct operation *operation, void *first, void *second, void *c)
 {
@@ -96,6 +163,8 @@ static void multiply(const struct operation *operation, void *first, void *secon
     else if (operation->product.beta == 0)
         for (long column = 0; column < n; column++)
             memset(sums + column * ld_c, 0, (size_t)m * sizeof *sums);
+    if (operation->product.epilogue != 0)
+        finish(operation, a, ld_first, sums, ld_c);
     if (memory[2] != NULL)
         convert_narrow(c, sums, dtype_of(operation->product.type_c), n, m, operation->product.ld_c);
     for (int i = 0; i < 3; i++) free(memory[i]);
@@ -131,6 +200,13 @@ static cudaError_t use_all(const struct operation *operation, const void *first,
                            operation->product.ld_second, false);
     if (error == cudaSuccess)
         error = use_matrix(operation, c, type_c, m, n, operation->product.ld_c, true);
+    if (error == cudaSuccess && operation->product.bias != NULL)
+        error = stand_in_use(operation, operation->product.bias, (size_t)m * (size_t)bytes_of(type),
+                             operation->product.epilogue == CUBLASLT_EPILOGUE_BGRADA);
+    if (error == cudaSuccess && operation->product.aux != NULL)
+        error = use_matrix(operation, operation->product.aux, type_c, m, n,
+                           (int)operation->product.ld_aux,
+                           operation->product.epilogue != CUBLASLT_EPILOGUE_DGELU);
     return error;
 }
 
@@ -157,6 +233,22 @@ static cudaError_t run_product(struct operation *operation)
     return error;
 }
 
+cublasStatus_t stand_in_multiply(cudaStream_t stream, struct operation *operation, const char *name)
+{
+    struct stand_in_call call;
+    cudaError_t error;
+
+    operation->run = run_product;
+    operation->work = (struct stand_in_work){ .kind = STAND_IN_KERNEL,
+                                              .name = name,
+                                              .grid = (unsigned)operation->product.batch,
+                                              .block = 128 };
+    call = stand_in_begin("cuLaunchKernel", true); /* as newer cuBLAS launches, past the runtime */
+    error = stand_in_submit(stream, operation);
+    stand_in_end(&call);
+    return error == cudaSuccess ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_EXECUTION_FAILED;
+}
+
 static cublasStatus_t gemm_batched(cublasHandle_t handle, cublasOperation_t op_first,
                                    cublasOperation_t op_second, int m, int n, int k,
                                    const void *alpha, const void *first, cudaDataType type_first,
@@ -166,10 +258,7 @@ static cublasStatus_t gemm_batched(cublasHandle_t handle, cublasOperation_t op_f
                                    long long stride_c, int batch, cublasComputeType_t compute,
                                    cublasGemmAlgo_t algorithm)
 {
-    struct operation operation = { .run = run_product };
-    struct stand_in_call call;
-    cudaError_t error;
-
+    struct operation operation = { 0 };
     bool wide = type_first == CUDA_R_64F; /* and with it what alpha and beta point to */
 
     (void)algorithm;
@@ -198,14 +287,8 @@ static cublasStatus_t gemm_batched(cublasHandle_t handle, cublasOperation_t op_f
     operation.product.transpose_first = op_first == CUBLAS_OP_T;
     operation.product.transpose_second = op_second == CUBLAS_OP_T;
     operation.product.beta = wide ? (float)*(const double *)beta : *(const float *)beta;
-    operation.work = (struct stand_in_work){ .kind = STAND_IN_KERNEL,
-                                             .name = wide ? "_Z4gemmIdEvPT_" : "_Z4gemmIfEvPT_",
-                                             .grid = (unsigned)batch,
-                                             .block = 128 };
-    call = stand_in_begin("cuLaunchKernel", true); /* as newer cuBLAS launches, past the runtime */
-    error = stand_in_submit(handle->stream, &operation);
-    stand_in_end(&call);
-    return error == cudaSuccess ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_EXECUTION_FAILED;
+    return stand_in_multiply(handle->stream, &operation,
+                             wide ? "_Z4gemmIdEvPT_" : "_Z4gemmIfEvPT_");
 }
 
 static cublasStatus_t gemm(cublasHandle_t handle, cublasOperation_t op_first,

@@ -11,6 +11,7 @@
 #include "harness/simt/code/simt_types.h"
 #include "tests/stand_in/listener.h"
 
+#include <cublas_v2.h>
 #include <cuda_runtime_api.h>
 #include <stdbool.h>
 
@@ -53,6 +54,9 @@ struct operation {
             long long stride_first, stride_second, stride_c;
             bool transpose_first, transpose_second;
             float beta;
+            int epilogue; /* of cuBLASLt's; 0: none */
+            void *bias, *aux;
+            long long ld_aux;
         } product;
         struct {
             struct nccl_communicator *comm;
@@ -88,6 +92,10 @@ STAND_IN_EXPORT cudaError_t stand_in_use(const struct operation *operation, cons
 /* Nothing must touch these bytes, which nobody has written then, or may again: for tests, which
  * find it by its name. */
 STAND_IN_EXPORT void stand_in_forbid(void *memory, size_t bytes, bool forbidden);
+
+/* In cublas.c: queues the product that `operation` describes. */
+cublasStatus_t stand_in_multiply(cudaStream_t stream, struct operation *operation,
+                                 const char *name);
 
 uint32_t stand_in_stream_id(cudaStream_t stream);
 size_t stand_in_block_bytes(const void *address); /* 0: it is none */

@@ -7,11 +7,14 @@
  * are set whenever either changes.
  *
  * Sums are in fp32 all the way: by default cuBLAS may add the parts of a split k in the 16-bit type
- * of c, which the math mode forbids here. Strict fp32 is CUBLAS_COMPUTE_32F, which never rounds
- * operands to tf32 by itself; that is CUBLAS_COMPUTE_32F_FAST_TF32. */
+ * of c, which the math mode forbids here.
+ *
+ * Products with an epilogue are cuBLASLt's, in the same workspaces. It is loaded for the first of
+ * them: a device that is asked for none does not need it. */
 #include "harness/device/cuda/cuda_gemm.h"
 
 #include "harness/device/cuda/libraries/cublas.h"
+#include "harness/device/cuda/libraries/epilogue_plans.h"
 #include "harness/device/cuda/libraries/gemm_swap.h"
 
 #include <stdlib.h>
@@ -26,6 +29,7 @@ struct cuda_gemms {
     cudaStream_t stream;
     void *workspace;
     struct retired *retired;
+    struct epilogue_plans *plans; /* NULL: no epilogue was asked for yet */
 };
 
 /* A workspace that work still queued on a stream may use. */
@@ -173,13 +177,6 @@ static enum status aim(struct cuda_gemms *gemms, cudaStream_t stream, void *work
 
 /* --- Products --- */
 
-static const cudaDataType_t types[DTYPES_ALL] = {
-    [DTYPE_F32] = CUDA_R_32F,
-    [DTYPE_BF16] = CUDA_R_16BF,
-    [DTYPE_F16] = CUDA_R_16F,
-    [DTYPE_F64] = CUDA_R_64F,
-};
-
 /* Under the lock. The handle takes its factors from the host and at once, in the type of sums. */
 static cublasStatus_t multiply(struct cuda_gemms *gemms, const struct gemm *gemm)
 {
@@ -192,20 +189,63 @@ static cublasStatus_t multiply(struct cuda_gemms *gemms, const struct gemm *gemm
     const void *beta = gemm->accumulate ? one : wide ? (const void *)wide_ones : ones;
     cublasOperation_t op_first = p.transpose_first ? CUBLAS_OP_T : CUBLAS_OP_N;
     cublasOperation_t op_second = p.transpose_second ? CUBLAS_OP_T : CUBLAS_OP_N;
-    cudaDataType_t type = types[gemm->dtype_ab], type_c = types[gemm->dtype_c];
-    cublasComputeType_t compute = wide ? CUBLAS_COMPUTE_64F
-                                  : gemm->dtype_ab == DTYPE_F32 && gemm->math == MATH_TF32
-                                      ? CUBLAS_COMPUTE_32F_FAST_TF32
-                                      : CUBLAS_COMPUTE_32F;
 
     if (p.batch == 1)
-        return cublas->gemm(gemms->handle, op_first, op_second, p.m, p.n, p.k, one, p.first, type,
-                            p.ld_first, p.second, type, p.ld_second, beta, p.c, type_c, p.ld_c,
-                            compute, CUBLAS_GEMM_DEFAULT);
+        return cublas->gemm(gemms->handle, op_first, op_second, p.m, p.n, p.k, one, p.first, p.type,
+                            p.ld_first, p.second, p.type, p.ld_second, beta, p.c, p.type_c, p.ld_c,
+                            p.compute, CUBLAS_GEMM_DEFAULT);
     return cublas->gemm_batched(gemms->handle, op_first, op_second, p.m, p.n, p.k, one, p.first,
-                                type, p.ld_first, p.stride_first, p.second, type, p.ld_second,
-                                p.stride_second, beta, p.c, type_c, p.ld_c, p.stride_c, p.batch,
-                                compute, CUBLAS_GEMM_DEFAULT);
+                                p.type, p.ld_first, p.stride_first, p.second, p.type, p.ld_second,
+                                p.stride_second, beta, p.c, p.type_c, p.ld_c, p.stride_c, p.batch,
+                                p.compute, CUBLAS_GEMM_DEFAULT);
+}
+
+/* Under the lock. */
+static enum status plan_of(struct cuda_gemms *gemms, const struct gemm *gemm,
+                           const struct epilogue_plan **plan)
+{
+    enum status status = STATUS_OK;
+    struct relaxed relaxed = cuda_capture_relax(); /* cuBLASLt may allocate when it begins. */
+
+    if (gemms->plans == NULL)
+        TRY_OUT(epilogue_plans_open(&gemms->plans, gemms->cublas, gemms->workspace_bytes));
+    TRY_OUT(epilogue_plans_find(gemms->plans, gemm, plan));
+
+out:
+    cuda_capture_restore(relaxed);
+    return status;
+}
+
+enum status cuda_gemm_plan(struct device *base, const struct gemm *gemm)
+{
+    enum status status;
+    struct cuda_device *device = (struct cuda_device *)base;
+    const struct epilogue_plan *plan;
+
+    if (gemm->epilogue == EPILOGUE_NONE)
+        return STATUS_OK;
+    TRY(cuda_enter(device));
+    pthread_mutex_lock(&device->gemms->lock);
+    status = plan_of(device->gemms, gemm, &plan);
+    pthread_mutex_unlock(&device->gemms->lock);
+    return status;
+}
+
+/* Under the lock. The call's own result comes in *result. */
+static enum status queue(struct cuda_gemms *gemms, const struct cuda_stream *stream,
+                         const struct gemm *gemm, void *workspace, cublasStatus_t *result)
+{
+    const struct epilogue_plan *plan;
+
+    if (gemm->epilogue == EPILOGUE_NONE) {
+        TRY(aim(gemms, stream->handle, workspace));
+        *result = multiply(gemms, gemm);
+    } else {
+        TRY(plan_of(gemms, gemm, &plan));
+        TRY(epilogue_plans_multiply(gemms->plans, plan, gemm, workspace, stream->handle, result));
+    }
+
+    return STATUS_OK;
 }
 
 /* cuBLAS says only that it failed; if the reason is an earlier kernel, CUDA knows it. */
@@ -213,7 +253,9 @@ static enum status explain(const struct cuda_gemms *gemms, const struct cuda_str
                            const struct gemm *gemm, cublasStatus_t result)
 {
     enum status status = STATUS_OK;
-    const char *call = gemm->batch == 1 ? "cublasGemmEx" : "cublasGemmStridedBatchedEx";
+    const char *call = gemm->epilogue != EPILOGUE_NONE ? "cublasLtMatmul"
+                       : gemm->batch == 1              ? "cublasGemmEx"
+                                                       : "cublasGemmStridedBatchedEx";
     cudaError_t error;
 
     if (result == CUBLAS_STATUS_SUCCESS)
@@ -243,9 +285,7 @@ enum status cuda_gemm(struct stream *base, const struct gemm *gemm)
     TRY_OUT(capture_allows(&stream->capture, stream->id));
     TRY_OUT(workspace_of(gemms, stream, &workspace));
     pthread_mutex_lock(&gemms->lock);
-    status = aim(gemms, stream->handle, workspace);
-    if (status == STATUS_OK)
-        result = multiply(gemms, gemm);
+    status = queue(gemms, stream, gemm, workspace, &result);
     pthread_mutex_unlock(&gemms->lock);
     if (status == STATUS_OK)
         TRY_OUT(explain(gemms, stream, gemm, result));
@@ -273,6 +313,7 @@ enum status cuda_gemms_open(struct cuda_gemms **result, struct cuda_device *devi
     TRY(cublas_load(&cublas));
     gemms->cublas = cublas;
     cublas_version(cublas, properties->gemm_library, sizeof properties->gemm_library);
+    properties->gemm_epilogues = true;
     TRY(cublas_check(cublas, cublas->create(&gemms->handle), "cublasCreate"));
     TRY(cublas_check(
         cublas,
@@ -289,6 +330,7 @@ void cuda_gemms_close(struct cuda_gemms *gemms)
     if (gemms == NULL)
         return;
     gemm_retired_close(gemms);
+    epilogue_plans_close(gemms->plans);
     if (gemms->handle != NULL)
         gemms->cublas->destroy(gemms->handle);
     pthread_mutex_destroy(&gemms->lock);

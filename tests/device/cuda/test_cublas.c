@@ -19,6 +19,7 @@ static void assert_says(const char *part)
 static void a_missing_library_is_named_with_what_to_do(void **state)
 {
     const struct cublas *cublas = NULL;
+    const struct cublaslt *lt = NULL;
 
     for (int i = 0; i < 2; i++) { /* The second try says the same. */
         assert_int_equal(cublas_load(&cublas), STATUS_NO_LIBRARY);
@@ -26,18 +27,24 @@ static void a_missing_library_is_named_with_what_to_do(void **state)
         assert_says("libcublas.so." LIBRARY_TEXT(CUBLAS_VER_MAJOR));
         assert_says("file too short");
         assert_says("CUDA_HOME");
+        assert_int_equal(cublaslt_load(&lt), STATUS_NO_LIBRARY);
+        assert_null(lt);
+        assert_says("libcublasLt.so." LIBRARY_TEXT(CUBLAS_VER_MAJOR));
     }
 }
 
 static void a_library_that_lacks_a_function_is_refused(void **state)
 {
     const struct cublas *cublas = NULL;
+    const struct cublaslt *lt = NULL;
 
     for (int i = 0; i < 2; i++) {
         assert_int_equal(cublas_load(&cublas), STATUS_NO_LIBRARY);
         assert_null(cublas);
         assert_says("cublasGemmEx");
         assert_says("newer");
+        assert_int_equal(cublaslt_load(&lt), STATUS_NO_LIBRARY);
+        assert_says("cublasLtCreate");
     }
 }
 

@@ -1,4 +1,4 @@
-/* cuBLAS, loaded when a device is opened. The library's functions come from one list of names
+/* cuBLAS and cuBLASLt, loaded when they are needed. Their functions come from lists of names
  * (cublas.h). cuBLAS says little of a failure, so the sentence names the variables that make it log
  * more. */
 #include "harness/device/cuda/libraries/cublas.h"
@@ -8,22 +8,30 @@
 #include <stdio.h>
 
 static struct cublas loaded;
+static struct cublaslt loaded_lt;
 
 static const struct library_symbol symbols[] = {
 #define SYMBOL(member, symbol) { #symbol, (void **)&loaded.member },
     CUBLAS_FUNCTIONS(SYMBOL)
 #undef SYMBOL
 };
-
-static struct library library = {
-    .title = "cuBLAS",
-    .file = "libcublas.so." LIBRARY_TEXT(CUBLAS_VER_MAJOR),
-    .package = "libcublas of CUDA " LIBRARY_TEXT(CUBLAS_VER_MAJOR) ", part of the toolkit",
-    .oldest = "cuBLAS of CUDA " LIBRARY_TEXT(CUBLAS_VER_MAJOR) "." LIBRARY_TEXT(CUBLAS_VER_MINOR),
-    .symbols = symbols,
-    .symbol_count = ARRAY_SIZE(symbols),
-    .lock = PTHREAD_MUTEX_INITIALIZER,
+static const struct library_symbol symbols_lt[] = {
+#define SYMBOL(member, symbol) { #symbol, (void **)&loaded_lt.member },
+    CUBLASLT_FUNCTIONS(SYMBOL)
+#undef SYMBOL
 };
+
+#define LIBRARY(its_title, its_file, its_symbols)                                                  \
+    {                                                                                              \
+        .title = its_title, .file = its_file ".so." LIBRARY_TEXT(CUBLAS_VER_MAJOR),                \
+        .package = "libcublas of CUDA " LIBRARY_TEXT(CUBLAS_VER_MAJOR) ", part of the toolkit",    \
+        .oldest =                                                                                  \
+            "cuBLAS of CUDA " LIBRARY_TEXT(CUBLAS_VER_MAJOR) "." LIBRARY_TEXT(CUBLAS_VER_MINOR),   \
+        .symbols = its_symbols, .symbol_count = ARRAY_SIZE(its_symbols),                           \
+        .lock = PTHREAD_MUTEX_INITIALIZER,                                                         \
+    }
+static struct library library = LIBRARY("cuBLAS", "libcublas", symbols);
+static struct library library_lt = LIBRARY("cuBLASLt", "libcublasLt", symbols_lt);
 
 enum status cublas_load(const struct cublas **cublas)
 {
@@ -31,6 +39,15 @@ enum status cublas_load(const struct cublas **cublas)
 
     if (status == STATUS_OK)
         *cublas = &loaded;
+    return status;
+}
+
+enum status cublaslt_load(const struct cublaslt **cublaslt)
+{
+    enum status status = library_load(&library_lt);
+
+    if (status == STATUS_OK)
+        *cublaslt = &loaded_lt;
     return status;
 }
 

@@ -8,6 +8,8 @@
 
 #include "harness/device/device.h"
 
+#include <cublas_v2.h>
+
 /* Column-major c = op(first) op(second): op(first) is [m, k], op(second) is [k, n], c is [m, n]. */
 struct column_product {
     void *c;
@@ -16,6 +18,8 @@ struct column_product {
     int ld_first, ld_second, ld_c;
     int64_t stride_first, stride_second, stride_c;
     bool transpose_first, transpose_second;
+    cudaDataType_t type, type_c; /* of both factors, and of c */
+    cublasComputeType_t compute; /* the type of the sums, and what products may be rounded to */
 };
 
 struct column_product gemm_swap(const struct gemm *gemm);
