@@ -136,6 +136,15 @@ static void pinning_in_the_loop_survives_every_fault(void **state)
                     calls[i]);
 }
 
+static void epilogues_survive_every_fault(void **state)
+{
+    static const char *const calls[] = { "alloc", "launch", "gemm", "graph", "kernel" };
+
+    for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
+        check_calls("model=light blocks=1 tokens=6 launch=graph loss_every=3 elementwise=epilogue",
+                    calls[i]);
+}
+
 static void experts_survive_every_fault(void **state)
 {
     static const char *const calls[] = { "alloc",  "host_alloc", "copy",  "memset",
@@ -154,6 +163,7 @@ int main(void)
         cmocka_unit_test(checkpointing_survives_every_fault),
         cmocka_unit_test(graphs_of_several_lengths_survive_every_fault),
         cmocka_unit_test(pinning_in_the_loop_survives_every_fault),
+        cmocka_unit_test(epilogues_survive_every_fault),
         cmocka_unit_test(experts_survive_every_fault),
     };
     setenv("CHOKEPOINT_CACHE", "test-cache", 0);

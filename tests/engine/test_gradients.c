@@ -134,6 +134,12 @@ static void image_model_unfused(void **state)
                 "model=balanced batch=4 precision=fp32 rate=0.01 launch=eager elementwise=unfused");
 }
 
+static void sequence_model_with_epilogues(void **state)
+{
+    check_model(*state, "model=light batch=6 precision=fp32 rate=0.01 launch=eager "
+                        "elementwise=epilogue backward_streams=two");
+}
+
 static void sequence_model(void **state)
 {
     check_model(*state, "model=light batch=6 precision=fp32 rate=0.01 launch=eager");
@@ -198,7 +204,7 @@ static void sequence_model_with_fused_attention_checkpointed(void **state)
 }
 
 TESTS_WITH(open_device, close_device, image_model, image_model_unfused, sequence_model,
-           sequence_model_accumulated_and_checkpointed, image_model_with_fused_attention,
-           sequence_model_in_double_precision, image_model_with_experts,
-           image_model_whose_tokens_have_different_experts, image_model_with_strided_heads,
-           sequence_model_with_fused_attention_checkpointed)
+           sequence_model_with_epilogues, sequence_model_accumulated_and_checkpointed,
+           image_model_with_fused_attention, sequence_model_in_double_precision,
+           image_model_with_experts, image_model_whose_tokens_have_different_experts,
+           image_model_with_strided_heads, sequence_model_with_fused_attention_checkpointed)

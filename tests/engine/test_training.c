@@ -173,6 +173,36 @@ static void another_order_of_sums_changes_little(void **state)
             device_properties(*state)->is_gpu ? 1e-4 : 1e-5);
 }
 
+static void epilogues_compute_what_kernels_do(void **state)
+{
+    static const char *const others[] = {
+        "elementwise=epilogue",
+        "elementwise=epilogue accumulate=4 checkpointing=block",
+        "elementwise=epilogue padding=longest launch=graph",
+        "elementwise=epilogue gelu=host",
+        "elementwise=epilogue attention=fused experts=4",
+    };
+    static const char *const same[] = { "launch=graph", "checkpointing=block",
+                                        "backward_streams=two", "allocation=direct" };
+    static const char *const none[] = { "elementwise=epilogue" };
+    const double limit = device_properties(*state)->is_gpu ? 1e-4 : 1e-5; /* as above */
+
+    compare(*state, "model=light batch=8 launch=eager precision=fp32", others, 4, limit);
+    compare(*state, "model=light batch=8 launch=eager precision=fp32 experts=4 attention=fused",
+            others + 4, 1, limit);
+    compare(*state, "model=balanced launch=eager precision=fp32", others, 2, limit);
+    compare(*state, "model=light batch=8 launch=eager precision=bf16", others, 4, 2e-2);
+    compare(*state, "model=light batch=8 launch=eager precision=fp16", others, 1, 2e-2);
+    if (takes_strides(*state))
+        compare(*state,
+                "model=light batch=8 launch=eager precision=bf16 attention=fused heads=strided",
+                others, 2, 2e-2);
+    compare(*state, "model=light batch=8 launch=eager precision=bf16 elementwise=epilogue", same,
+            ARRAY_SIZE(same), 0);
+    /* Products in fp64 take none. */
+    compare(*state, "model=light batch=8 launch=eager precision=fp32 linear=fp64", none, 1, 0);
+}
+
 static void padding_changes_nothing_but_the_order_of_sums(void **state)
 {
     static const char *const same[] = {
@@ -1262,10 +1292,11 @@ TESTS_WITH(
     open_device, close_device, what_changes_no_arithmetic_changes_no_bit,
     the_same_holds_for_sequences_in_bf16, the_same_holds_for_sequences_in_fp16,
     segments_of_several_blocks_change_no_bit, graphs_of_several_lengths_change_no_bit,
-    another_order_of_sums_changes_little, padding_changes_nothing_but_the_order_of_sums,
-    bf16_stays_close_to_fp32, fused_attention_computes_what_naive_does,
-    fused_attention_is_the_same_to_the_bit, the_loss_is_waited_for_as_often_as_it_is_read,
-    a_graph_is_one_launch, a_length_is_captured_once_or_whenever_it_comes_back,
+    another_order_of_sums_changes_little, epilogues_compute_what_kernels_do,
+    padding_changes_nothing_but_the_order_of_sums, bf16_stays_close_to_fp32,
+    fused_attention_computes_what_naive_does, fused_attention_is_the_same_to_the_bit,
+    the_loss_is_waited_for_as_often_as_it_is_read, a_graph_is_one_launch,
+    a_length_is_captured_once_or_whenever_it_comes_back,
     updates_within_a_step_are_those_of_smaller_steps, blocking_launches_wait_one_by_one,
     clipping_from_the_host_waits_in_every_step, both_ways_select_the_same_samples,
     wide_pixels_are_four_times_the_bytes_and_the_same_bits,

@@ -53,6 +53,8 @@ static void losses_agree_with_the_cpu_devices(void **state)
         { SEQUENCES "precision=fp32 attention=fused", 1e-4 },
         { SEQUENCES "precision=bf16 attention=fused launch=graph", 2e-2 },
         { IMAGES "precision=bf16 attention=fused checkpointing=block", 2e-2 },
+        { SEQUENCES "precision=fp32 elementwise=epilogue", 1e-4 },
+        { IMAGES "precision=bf16 elementwise=epilogue accumulate=2 launch=graph", 2e-2 },
     };
 
     if (cpu == NULL) {
@@ -90,6 +92,50 @@ static void what_changes_no_arithmetic_changes_no_bit(void **state)
     }
 }
 
+/* Launches of one eager step, after the first ones. */
+static int64_t launches_of(struct device *device, const char *settings)
+{
+    struct training_config config = config_of(cpu != NULL ? cpu : device, settings);
+    struct training *training = NULL;
+    int64_t before, after;
+
+    assert_ok(training_open(&training, device, &config));
+    assert_ok(training_run(training, 3));
+    before = device_counters(device).launches;
+    assert_ok(training_run(training, 1));
+    after = device_counters(device).launches;
+    training_close(training);
+    return after - before;
+}
+
+/* Fused, a block has a kernel for GELU, one for its gradient, and two for the gradient of each of
+ * four biases; with epilogues their products are all there is. STAND_IN_EPILOGUES is for the
+ * stand-in: a GPU does not know it. */
+static void epilogues_leave_out_kernels(void **state)
+{
+    enum { BLOCKS = 2, A_BLOCK = 1 + 1 + 4 * 2 };
+    static const char *const ways[] = { "none", "absent" };
+    const char *base = SEQUENCES "blocks=2 precision=bf16 ";
+    const char *fused = SEQUENCES "blocks=2 precision=bf16 elementwise=fused";
+    const char *epilogue = SEQUENCES "blocks=2 precision=bf16 elementwise=epilogue";
+    int64_t launches = launches_of(*state, fused);
+    float expected[STEPS], found[STEPS];
+
+    assert_int_equal(launches - launches_of(*state, epilogue), BLOCKS * A_BLOCK);
+    losses_on(*state, base, expected);
+    for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
+        struct device *other;
+        setenv("STAND_IN_EPILOGUES", ways[i], 1);
+        assert_ok(test_device_open(&other, NULL));
+        losses_on(other, epilogue, found);
+        assert_close(epilogue, found, expected, 2e-2);
+        if (strncmp(device_properties(other)->gemm_library, "stand-in", 8) == 0)
+            assert_true(launches_of(other, epilogue) > launches);
+        device_close(other);
+        unsetenv("STAND_IN_EPILOGUES");
+    }
+}
+
 static int open_both(void **state)
 {
     struct device *device;
@@ -111,4 +157,4 @@ static int close_both(void **state)
 }
 
 TESTS_WITH(open_both, close_both, losses_agree_with_the_cpu_devices,
-           what_changes_no_arithmetic_changes_no_bit)
+           what_changes_no_arithmetic_changes_no_bit, epilogues_leave_out_kernels)

@@ -78,6 +78,7 @@ static void a_step_stays_within_each_tensor(void **state)
         "model=light precision=fp32 attention=fused tokens=17 padding=longest",
         "model=balanced precision=bf16 input=resident checkpointing=block accumulate=2",
         "model=balanced precision=fp32 input=decoded transfer=blocking",
+        "model=light precision=bf16 elementwise=epilogue",
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(settings); i++) {

@@ -27,6 +27,7 @@ struct builder {
     const struct model_config *model;
     int block;
     bool fused;
+    bool epilogue; /* biases and GELU are left to products */
 };
 
 static int round_up(int value)
@@ -160,6 +161,11 @@ static void add_op(struct builder *builder, const char *name, struct op op)
     builder->encoder->ops[builder->encoder->op_count++] = op;
 }
 
+static struct op *last_op(const struct builder *builder)
+{
+    return &builder->encoder->ops[builder->encoder->op_count - 1];
+}
+
 /* A tensor of the same shape in fp64, named after it, whose gradient is one of its own. */
 static struct tensor *double_of(struct builder *builder, const char *name, const char *what,
                                 const struct tensor *like)
@@ -208,7 +214,8 @@ static void add_product(struct builder *builder, const char *name, struct tensor
     add_cast(builder, name, "y", y, wide_y);
 }
 
-/* y = x weight + bias. Fused, the bias is left to the next op and comes back; else NULL does. */
+/* y = x weight + bias. Fused, the bias is left to the next op and comes back; where it is added
+ * here, by the product or by an op of its own, NULL does. */
 static struct tensor *add_linear(struct builder *builder, const char *name, struct tensor *y,
                                  struct tensor *x, int in, int out, double gain)
 {
@@ -222,9 +229,12 @@ static struct tensor *add_linear(struct builder *builder, const char *name, stru
     add_product(builder, text, y, x, added, shape->rows, in, out, in);
     snprintf(text, sizeof text, "%s_bias", name);
     added = bias(builder, text, out);
-    if (builder->fused)
+    if (builder->epilogue)
+        op_linear_bias(last_op(builder), added, builder->partial);
+    else if (builder->fused)
         return added;
-    add_op(builder, text, op_bias(shape, y, added, builder->partial, shape->rows, out));
+    else
+        add_op(builder, text, op_bias(shape, y, added, builder->partial, shape->rows, out));
     return NULL;
 }
 
@@ -352,16 +362,22 @@ static struct tensor *add_mlp(struct builder *builder, struct tensor *n, struct 
     struct tensor *contracted =
         activation_sharing(builder, "contracted", rows, width, builder->stream);
     struct tensor *hidden_bias;
+    struct op *expand;
     bool fused = builder->fused;
 
     /* The host would need the bias too: there it is added before. */
     builder->fused = fused && builder->encoder->host == NULL;
     hidden_bias = add_linear(builder, "expand", expanded, n, width, hidden, 1);
     builder->fused = fused;
-    add_op(builder, "gelu",
-           op_gelu(shape, gelu, expanded, hidden_bias, builder->partial, builder->encoder->host));
+    expand = builder->epilogue && builder->encoder->host == NULL ? last_op(builder) : NULL;
+    if (expand == NULL)
+        add_op(
+            builder, "gelu",
+            op_gelu(shape, gelu, expanded, hidden_bias, builder->partial, builder->encoder->host));
     *out_bias = add_linear(builder, "contract", contracted, gelu, hidden, width,
                            1 / sqrt(2.0 * shape->blocks));
+    if (expand != NULL)
+        op_linear_gelu(expand, gelu, last_op(builder));
     return contracted;
 }
 
@@ -680,7 +696,9 @@ static enum status build_all(struct builder *builder, const struct training_conf
         encoder->parameters = encoder->longer->parameters;
     else
         TRY(rows_make(&encoder->parameters, tensors));
-    builder->fused = config->model.elementwise == ELEMENTWISE_FUSED;
+    builder->fused = config->model.elementwise != ELEMENTWISE_UNFUSED;
+    builder->epilogue =
+        config->model.elementwise == ELEMENTWISE_EPILOGUE && !config->model.fp64_linear;
     builder->model = &config->model;
     encoder->device = device;
     TRY(open_mixtures(encoder, &config->model, device));

@@ -10,7 +10,7 @@
 
 enum model_role { ROLE_LIGHT, ROLE_BALANCED, ROLE_HEAVY };
 enum precision { PRECISION_AUTO, PRECISION_FP32, PRECISION_TF32, PRECISION_BF16, PRECISION_FP16 };
-enum elementwise { ELEMENTWISE_FUSED, ELEMENTWISE_UNFUSED };
+enum elementwise { ELEMENTWISE_FUSED, ELEMENTWISE_UNFUSED, ELEMENTWISE_EPILOGUE };
 /* The samples that backward takes: all, or those whose loss is at least the mean of their
  * micro-batch. SELECTION_COUNTED: the host reads how many these are. SELECTION_MASKED: the device
  * skips the others. */

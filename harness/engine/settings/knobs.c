@@ -58,9 +58,11 @@ static const struct knob knobs[] = {
     KNOB(linear, YES_NO, model.fp64_linear, .values = "stored|fp64", .healthy = "stored",
          .text = "products of the linear layers: in the type in which tensors are stored, or in "
                  "fp64, to which both factors are cast, and from which the product is cast back"),
-    KNOB(elementwise, CHOICE, model.elementwise, .values = "fused|unfused", .healthy = "fused",
+    KNOB(elementwise, CHOICE, model.elementwise, .values = "fused|unfused|epilogue",
+         .healthy = "fused",
          .text = "bias, GELU, residual and norm: fused into one kernel where they meet, or one "
-                 "kernel each"),
+                 "kernel each; epilogue: fused, but bias, GELU and their gradients by the kernels "
+                 "of the products, where the device's library can"),
     KNOB(gelu, YES_NO, model.gelu_on_host, .values = "device|host", .healthy = "device",
          .text = "GELU's forward on the device, or on the host, to which its input is copied, and "
                  "from which its result comes back, in the middle of the step"),

@@ -117,6 +117,13 @@ struct op {
 struct op op_linear(const struct model_shape *shape, struct tensor *y, struct tensor *x,
                     struct tensor *weight, int rows, int in, int out, int x_row);
 
+/* Two changes to linear ops, by which products do in their epilogues (struct gemm) what other ops
+ * would: y = x weight + bias, and its gradient with that of the weight; and gelu = gelu(y) between
+ * two layers, the first of which has its bias, and gelu' with the gradient of what the second
+ * reads. y, whose gradient is that of gelu, is then kept with the bias. */
+void op_linear_bias(struct op *op, struct tensor *bias, struct tensor *partial);
+void op_linear_gelu(struct op *before, struct tensor *gelu, struct op *after);
+
 /* y = x, of which one is in fp64 and the other in the shape's type. */
 struct op op_cast(const struct model_shape *shape, struct tensor *y, struct tensor *x);
 
@@ -140,7 +147,7 @@ struct norm_tensors {
 struct op op_layernorm(const struct model_shape *shape, const struct norm_tensors *norm,
                        struct tensor *x, bool first);
 
-/* Fused: sum = x + branch + bias, y = layernorm(sum). */
+/* Fused: sum = x + branch (+ bias, where it is not NULL), y = layernorm(sum). */
 struct op op_residual_layernorm(const struct model_shape *shape, const struct norm_tensors *norm,
                                 struct tensor *sum, struct tensor *x, struct tensor *branch,
                                 struct tensor *branch_bias);

@@ -114,8 +114,8 @@ static enum status residual_layernorm_pass(const struct op *op, const struct op_
     return LAUNCH(context->stream, reads[0]->dtype, residual_layernorm_forward, op->rows,
                   .sum = writes[3]->data, .y = writes[0]->data, .mean = writes[1]->data,
                   .rstd = writes[2]->data, .a = reads[0]->data, .b = reads[3]->data,
-                  .branch_bias = reads[4]->data, .weight = reads[1]->data, .bias = reads[2]->data,
-                  .width = op->in);
+                  .branch_bias = reads[4] != NULL ? reads[4]->data : NULL, .weight = reads[1]->data,
+                  .bias = reads[2]->data, .width = op->in);
 }
 
 /* dweight and dbias of the normalisation. `partial` holds both halves of the partial sums. */
@@ -208,7 +208,7 @@ struct op op_residual_layernorm(const struct model_shape *shape, const struct no
                                 0,
                                 0 };
     op.backward.writes[4] = NULL;
-    op.backward.writes[5] = branch_bias->gradient;
+    op.backward.writes[5] = branch_bias != NULL ? branch_bias->gradient : NULL;
     return op;
 }
 

@@ -1,4 +1,5 @@
 /* Linear layers: three products, the bias with its column sums, and casts to fp64 and back. */
+#include "harness/base/words/notice.h"
 #include "harness/engine/model/ops/op_build.h"
 
 /* --- Column sums --- */
@@ -55,6 +56,58 @@ struct gemm op_gemm(const struct op *op, const struct tensor *c, const struct te
                           .math = op->shape->math };
 }
 
+/* The kernels that make up the epilogue, behind its product. */
+static enum status run_epilogue(const struct op *op, const struct op_context *context,
+                                const struct gemm *gemm)
+{
+    struct stream *stream = context->stream;
+    const long elements = (long)gemm->m * gemm->n;
+    void *sum = gemm->epilogue == EPILOGUE_BIAS ? gemm->c : gemm->aux;
+
+    if (gemm->epilogue == EPILOGUE_BGRAD)
+        return column_sums(op->shape, context, op->backward.writes[2], op->backward.reads[0],
+                           op->backward.writes[3], op->rows, op->out);
+    if (gemm->epilogue == EPILOGUE_DGELU)
+        return LAUNCH(stream, gemm->dtype_c, gelu_backward, elements, .dx = gemm->c, .dy = gemm->c,
+                      .x = gemm->aux);
+    TRY(LAUNCH(stream, gemm->dtype_c, bias_add, gemm->m, .y = sum, .x = sum, .bias = gemm->bias,
+               .width = gemm->n));
+    if (gemm->epilogue == EPILOGUE_GELU_AUX_BIAS)
+        TRY(LAUNCH(stream, gemm->dtype_c, gelu_forward, elements, .y = gemm->c, .x = sum));
+
+    return STATUS_OK;
+}
+
+/* In one kernel where the device's library has it, else the product and the epilogue's kernels. */
+static enum status multiply(const struct op *op, const struct op_context *context,
+                            const struct gemm *gemm)
+{
+    struct device *device = stream_device(context->stream);
+    struct gemm alone = *gemm;
+    enum status status;
+
+    if (gemm->epilogue == EPILOGUE_NONE)
+        return device_gemm(context->stream, gemm);
+    if (device_properties(device)->gemm_epilogues) {
+        status = device_gemm_plan(device, gemm);
+        if (status == STATUS_OK)
+            return device_gemm(context->stream, gemm);
+        if (status != STATUS_UNSUPPORTED && status != STATUS_NO_LIBRARY)
+            return status;
+        notice_once("elementwise=epilogue runs kernels of its own: %s", status_last()->text);
+    }
+    alone.epilogue = EPILOGUE_NONE;
+    if (gemm->epilogue == EPILOGUE_GELU_AUX_BIAS)
+        alone.c = gemm->aux;
+    TRY(device_gemm(context->stream, &alone));
+    return run_epilogue(op, context, gemm);
+}
+
+static void *data_of(const struct tensor *tensor)
+{
+    return tensor != NULL ? tensor->data : NULL;
+}
+
 static enum status linear_forward(const struct op *op, const struct op_context *context)
 {
     const struct tensor *x = op->forward.reads[0], *weight = op->forward.reads[1];
@@ -64,7 +117,11 @@ static enum status linear_forward(const struct op *op, const struct op_context *
     gemm.k = op->in;
     gemm.n = gemm.ldb = gemm.ldc = op->out;
     gemm.lda = op->x_row;
-    return device_gemm(context->stream, &gemm);
+    gemm.bias = data_of(op->forward.reads[2]);
+    gemm.aux = data_of(op->forward.writes[1]);
+    if (gemm.bias != NULL)
+        gemm.epilogue = gemm.aux != NULL ? EPILOGUE_GELU_AUX_BIAS : EPILOGUE_BIAS;
+    return multiply(op, context, &gemm);
 }
 
 /* Only a parameter's gradient outlives the micro-batch. */
@@ -73,11 +130,11 @@ static bool adds_up(const struct tensor *gradient, const struct op_context *cont
     return context->accumulate && gradient->persistent;
 }
 
-/* dweight = x' dy */
-static enum status weight_gradient(const struct op *op, const struct op_context *context,
-                                   struct stream *stream)
+/* dweight = x' dy, and dbias, the column sums of dy. No epilogue adds to what there is. */
+static enum status weight_gradient(const struct op *op, const struct op_context *context)
 {
     const struct tensor *dy = op->backward.reads[0], *x = op->backward.reads[1];
+    const struct tensor *dbias = op->backward.writes[2];
     struct gemm gemm = op_gemm(op, op->backward.writes[0], x, dy);
 
     gemm.m = op->in;
@@ -86,10 +143,17 @@ static enum status weight_gradient(const struct op *op, const struct op_context 
     gemm.lda = op->x_row;
     gemm.transpose_a = true;
     gemm.accumulate = adds_up(op->backward.writes[0], context);
-    return device_gemm(stream, &gemm);
+    if (dbias != NULL && gemm.accumulate) {
+        TRY(column_sums(op->shape, context, dbias, dy, op->backward.writes[3], op->rows, op->out));
+    } else if (dbias != NULL) {
+        gemm.epilogue = EPILOGUE_BGRAD;
+        gemm.bias = dbias->data;
+    }
+    return multiply(op, context, &gemm);
 }
 
-/* dx = dy weight'. Where rows of x are apart, dx is zero between them. */
+/* dx = dy weight', times gelu'(aux) where x is gelu(aux). Where rows of x are apart, dx is zero
+ * between them. */
 static enum status input_gradient(const struct op *op, const struct op_context *context)
 {
     const struct tensor *dy = op->backward.reads[0], *weight = op->backward.reads[2];
@@ -103,7 +167,10 @@ static enum status input_gradient(const struct op *op, const struct op_context *
     gemm.k = gemm.lda = gemm.ldb = op->out;
     gemm.ldc = op->x_row;
     gemm.transpose_b = true;
-    return device_gemm(context->stream, &gemm);
+    gemm.aux = data_of(op->backward.reads[3]);
+    if (gemm.aux != NULL)
+        gemm.epilogue = EPILOGUE_DGELU;
+    return multiply(op, context, &gemm);
 }
 
 /* Both products need dy, and neither needs the other. They are joined before the pass ends, as its
@@ -111,16 +178,18 @@ static enum status input_gradient(const struct op *op, const struct op_context *
 static enum status linear_backward(const struct op *op, const struct op_context *context)
 {
     const struct side_stream *side = context->side;
+    struct op_context beside = *context;
 
     if (op->backward.writes[1] == NULL)
-        return weight_gradient(op, context, context->stream);
+        return weight_gradient(op, context);
     if (side == NULL) {
-        TRY(weight_gradient(op, context, context->stream));
+        TRY(weight_gradient(op, context));
         return input_gradient(op, context);
     }
+    beside.stream = side->stream;
     TRY(event_record(side->forked, context->stream));
     TRY(stream_wait_event(side->stream, side->forked));
-    TRY(weight_gradient(op, context, side->stream));
+    TRY(weight_gradient(op, &beside));
     TRY(event_record(side->joined, side->stream));
     TRY(input_gradient(op, context));
     TRY(stream_wait_event(context->stream, side->joined));
@@ -140,6 +209,22 @@ struct op op_linear(const struct model_shape *shape, struct tensor *y, struct te
     op.forward.flops = 2 * (int64_t)rows * in * out;
     op.backward.flops = op.forward.flops * (x->gradient != NULL ? 2 : 1);
     return op;
+}
+
+void op_linear_bias(struct op *op, struct tensor *bias, struct tensor *partial)
+{
+    op->forward.reads[2] = bias;
+    op->backward.writes[2] = bias->gradient;
+    op->backward.writes[3] = partial;
+}
+
+void op_linear_gelu(struct op *before, struct tensor *gelu, struct op *after)
+{
+    struct tensor *aux = before->forward.writes[0];
+
+    before->forward.writes[0] = gelu;
+    before->forward.writes[1] = aux;
+    after->backward.reads[3] = aux;
 }
 
 static enum status bias_forward(const struct op *op, const struct op_context *context)
