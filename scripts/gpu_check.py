@@ -321,6 +321,14 @@ class Check:
         return (f"tracing {told['tracing_overhead']:+.1%} of {told['step_time_us']:.0f} us, "
                 f"{told['rows'] / told['steps']:.0f} rows a step")
 
+    def epilogues(self, _):
+        """The heavy step with bias and GELU by kernels of their own, and in those of its products."""
+        rows = load(self.path("epilogues.json"))["benchmarks"]
+        times = {row["run_name"].rpartition(":")[2]: row["real_time"] for row in rows
+                 if row.get("aggregate_name", "median") == "median"}
+        return (f"a step takes {times['epilogue'] / times['fused']:.3f} of its time with epilogues: "
+                f"{times['epilogue']:.4g} and {times['fused']:.4g}")
+
     def counters(self, _):
         counters = load(self.path("counters.json"))["traces"][0]["counters"]
         if counters is None:
@@ -354,6 +362,12 @@ class Check:
         # Everything fixed but the graph, so that each kernel has a row.
         self.step("heavy", 60, 15, ["sh", "-c", HEAVY, self.program, self.device],
                   out=self.path("heavy.json"))
+        # Whether elementwise=epilogue should be the default.
+        self.step("epilogues", 60, 15, [
+            self.program, "train", "--model=heavy", "--input=resident", "--precision=bf16",
+            "--attention=fused", "--launch=eager", "--steps=8", "--format=json",
+            "--sweep=elementwise=fused,epilogue", self.device],
+            out=self.path("epilogues.json"), then=self.epilogues)
         self.step("counters", 60, 15, ["sh", "-c", HEAVY, self.program, self.device],
                   out=self.path("counters.json"), then=self.counters, CHOKEPOINT_CUPTI="counters=1")
         # Whole steps, with NVIDIA's libraries. A library may read what it never uses, so memory

@@ -27,12 +27,13 @@ else:
     os.execv(program, [program, *(one for word in sys.argv[1:] for one in smaller.get(word, [word]))])
 '''
 SCENARIOS = ("launch_overhead", "many_small_copies", "allocation_churn")  # of the core, and of both lists
-SMALLER = {"--model=heavy": ["--model=heavy", "--blocks=1"]} | {
+SMALLER = {"--model=heavy": ["--model=heavy", "--blocks=1"],
+           "--sweep=elementwise=fused,epilogue": ["--sweep=elementwise=fused,epilogue", "--repetitions=1"]} | {
     f"--benchmark_filter={usual}": [f"--benchmark_filter=^{one}$"] for usual, one in (
         ("^(lat|bw)_", "lat_launch_sync"), ("^(gemm|attention)", "gemm_out_fp32/128"),
         ("^(layernorm|softmax|gelu|residual|split|merge|bias|adamw)", "gelu_fp32/16384"))}
-ONLY = ("^(test_gpu_(copy|ranks)|round1|run|rest|ranks.*|bench_.*|tracing_(eager|graph)_all|heavy|counters|torch|memcheck|"
-        "initcheck|ncu|exec_.*)$")
+ONLY = ("^(test_gpu_(copy|ranks)|round1|run|rest|ranks.*|bench_.*|tracing_(eager|graph)_all|heavy|epilogues|counters|torch|"
+        "memcheck|initcheck|ncu|exec_.*)$")
 
 
 def build(folder):
