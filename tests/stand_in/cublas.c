@@ -126,6 +126,7 @@ static void finish(const struct operation *operation, const float *first, int ld
 {
     int m = operation->product.m, type = operation->product.type_c;
     float *bias = calloc((size_t)m, sizeof *bias);
+    void *aux = operation->product.aux;
 
     if (bias == NULL)
         abort();
@@ -133,7 +134,7 @@ static void finish(const struct operation *operation, const float *first, int ld
         convert(false, bias, operation->product.bias, type, m);
     for (long column = 0; column < operation->product.n; column++)
         finish_column(operation, sums + column * ld_c, bias,
-                      at(operation->product.aux, column * operation->product.ld_aux, type));
+                      aux != NULL ? at(aux, column * operation->product.ld_aux, type) : NULL);
     if (operation->product.epilogue == CUBLASLT_EPILOGUE_BGRADA) {
         for (long i = 0; i < operation->product.k; i++)
             for (int row = 0; row < m; row++) bias[row] += first[i * ld_first + row];

@@ -63,6 +63,7 @@ BUGS = [
      "test_cuda_(copy|stream|graph)"),
     ("products whose operands are not exchanged", PLUGIN + "libraries/gemm_swap.c", "gemm->transpose_b", "gemm->transpose_a",
      "test_cuda_gemm|test_cuda_parts"),
+    ("an epilogue by the kernel of another", PLUGIN + "libraries/epilogue_plans.c", "(int32_t)gemm->epilogue", "0", "test_cuda_gemm"),
     ("a memset of the wrong length", PLUGIN + "copy.c", "cudaMemsetAsync(memory, byte, bytes, stream->handle)",
      "cudaMemsetAsync(memory, byte, bytes - 1, stream->handle)", "test_cuda_(memory|copy|stream|graph)"),
     ("the kernel of another storage type", PLUGIN + "launch.c", "    [DTYPE_BF16] = cuda_kernels_bf16,", "    [DTYPE_BF16] = cuda_kernels_f16,",
