@@ -322,12 +322,13 @@ class Check:
                 f"{told['rows'] / told['steps']:.0f} rows a step")
 
     def epilogues(self, _):
-        """The heavy step with bias and GELU by kernels of their own, and in those of its products."""
+        """The heavy step with bias and GELU in its products' kernels, and in some of their own."""
         rows = load(self.path("epilogues.json"))["benchmarks"]
         times = {row["run_name"].rpartition(":")[2]: row["real_time"] for row in rows
                  if row.get("aggregate_name", "median") == "median"}
-        return (f"a step takes {times['epilogue'] / times['fused']:.3f} of its time with epilogues: "
-                f"{times['epilogue']:.4g} and {times['fused']:.4g}")
+        with_them, without = times["epilogue"], times["fused"]
+        return (f"a step takes {with_them / without:.3f} of its time with epilogues: "
+                f"{with_them:.4g} and {without:.4g} {rows[0]['time_unit']}")
 
     def counters(self, _):
         counters = load(self.path("counters.json"))["traces"][0]["counters"]

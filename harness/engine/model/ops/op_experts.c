@@ -12,6 +12,9 @@
  * order for any number of ranks. The update adds up the gradients of experts on their rank alone,
  * and those of routers on all.
  *
+ * Products of experts have no epilogues: their rows change from step to step, and a library chooses
+ * its kernel anew for each number of rows.
+ *
  * How much goes where is known only when the router has chosen. So the first op brings the counts
  * of all ranks to the host, and the tensors of what is received get their sizes before the op that
  * allocates them begins. */
