@@ -124,17 +124,25 @@ static void gather_captures(struct gathering *gathering)
 }
 
 /* Outermost operators of the loop's thread, each with the cost that it and those in it have beside
- * their work, or with all of its time. */
+ * their work, or with all of its time. Not those of loading (host_operators.h). */
 static void gather_operators(struct gathering *gathering)
 {
     const struct timeline *timeline = &gathering->summary->timeline;
     const struct host_activity *host = &gathering->summary->host;
+    int64_t loading_until_ns = INT64_MIN;
+    enum phase phase;
 
     for (int64_t i = 0, next; i < timeline->host_count; i = next) {
         const struct trace_event *event = timeline->host[i];
         int64_t own_ns = OPERATOR_OWN_NS;
         next = i + 1;
-        if (event->kind != EVENT_KIND_OPERATOR || event->track != host->loop)
+        if (event->track != host->loop)
+            continue;
+        if (event->kind == EVENT_KIND_ANNOTATION &&
+            phase_of_name(trace_file_name(timeline->trace, event->name), &phase) &&
+            phase == PHASE_DATA)
+            loading_until_ns = interval_later(loading_until_ns, event->end_ns);
+        if (event->kind != EVENT_KIND_OPERATOR || event->start_ns < loading_until_ns)
             continue;
         for (; next < timeline->host_count && timeline->host[next]->track == event->track &&
                timeline->host[next]->start_ns < event->end_ns;

@@ -363,6 +363,14 @@ static void order_findings(struct findings *findings, const struct facts *facts)
     for (int64_t i = 0; i < count; i++) insert_finding(findings, &again[i], facts);
 }
 
+/* Waiting for a core is in the times of all parts, and nobody knows what is left of each. */
+static bool is_of_all_parts(const struct finding *finding)
+{
+    return strcmp(finding->id, "lost_core") == 0 ||
+           (strcmp(finding->id, "oversubscribed_host") == 0 &&
+            finding->bottleneck == BOTTLENECK_UNCLEAR);
+}
+
 /* The first finding owns its idle time. A later one does if the idle time is enough for both, and a
  * replay after the changes of the earlier ones gains as much as without them. */
 static bool owns_its_time(const struct what_if_taken *taken, double taken_ns,
@@ -384,7 +392,8 @@ static void share_idle_time(struct findings *findings, const struct facts *facts
 
     for (int64_t i = 0; i < findings->count; i++) {
         struct finding *finding = &findings->items[i];
-        if (!costs_idle_time(finding) || finding->shares_time || finding->gain_is_most)
+        if (!costs_idle_time(finding) || finding->shares_time || finding->gain_is_most ||
+            is_of_all_parts(finding))
             continue;
         if (owns_its_time(&taken, taken_ns, finding, idle_ns)) {
             what_if_take(&taken, finding);
@@ -400,14 +409,13 @@ static void share_idle_time(struct findings *findings, const struct facts *facts
 
 /* --- Findings that another one hides --- */
 
-/* A finding that takes half of the step or more makes all others small. Not a lost core: waiting
- * for one is in the times of all parts, and nobody knows what is left of each. */
+/* A finding that takes half of the step or more makes all others small. */
 static bool first_hides(const struct findings *findings, const struct facts *facts)
 {
     const struct finding *first = &findings->items[0];
 
     return findings->count > 0 && first->severity == SEVERITY_CRITICAL && !first->gain_is_most &&
-           first->predicted_gain > 1 && first->bottleneck != BOTTLENECK_UNCLEAR &&
+           first->predicted_gain > 1 && !is_of_all_parts(first) &&
            facts->summary->steps.count >= IDLE_STEPS_LEAST;
 }
 

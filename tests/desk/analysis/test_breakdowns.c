@@ -337,6 +337,9 @@ static void operators_count_with_the_median_of_their_name(void **state)
     made_add("cpu_op", "aten::mul", 100, 100, 100, 130, 0);
     made_add("cpu_op", "aten::mul", 100, 100, 200, 900, 0);   /* interrupted */
     made_add("cpu_op", "aten::mul", 100, 100, 2000, 2020, 0); /* later */
+    made_add("user_annotation", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 100,
+             100, 1000, 1100, 0);
+    made_add("cpu_op", "aten::div", 100, 100, 1010, 1090, 0); /* the loader's */
     analysed = made_analyse();
     found = host_operators_of(analysed.arena, &analysed.timeline, 0, 2000000);
     assert_int_equal(found.count, 4);

@@ -127,6 +127,20 @@ static void time_that_two_fixes_would_save_names_both(void **state)
     assert_true(found_lost_us(&little, "data_loading") == 0);
 }
 
+static void waiting_for_a_core_takes_the_time_of_no_other_finding(void **state)
+{
+    const struct made_loop crowded = { BUSY, .loading = 1500,
+                                       .about = "\"chokepoint\":{\"core_wait_share\":0.7}" };
+    struct found found = found_judge(&crowded);
+    const struct finding *loading = found_find(&found, "data_loading");
+
+    assert_non_null(found_find(&found, "lost_core"));
+    assert_non_null(loading);
+    assert_false(loading->shares_time);
+    assert_true(loading->severity > SEVERITY_MINOR);
+    found_forget(&found);
+}
+
 /* The wait for the first of three numbers is the long one, and loading follows the third. A pause
  * after a wait amid the step is put off likewise. Where the wait is short, as its step is launched
  * slowly, it covers little. */
@@ -975,7 +989,8 @@ static void an_empty_trace_is_no_failure(void **state)
 
 TESTS(the_first_finding_is_the_one_that_costs_most, a_wait_costs_the_shorter_of_host_and_device,
       a_pause_is_five_times_as_long_as_usual, a_wait_amid_the_step_costs_the_load_that_it_put_off,
-      time_that_two_fixes_would_save_names_both, a_wait_covers_as_much_as_it_takes,
+      time_that_two_fixes_would_save_names_both,
+      waiting_for_a_core_takes_the_time_of_no_other_finding, a_wait_covers_as_much_as_it_takes,
       idle_time_is_lost_to_one_cause_and_saved_by_each,
       a_pause_that_quicker_launches_would_hide_comes_after_them,
       few_waits_that_have_most_of_the_time_are_named,

@@ -6,6 +6,7 @@
 #include "harness/base/sort.h"
 #include "harness/desk/analysis/names/event_names.h"
 #include "harness/desk/analysis/tables/spans.h"
+#include "harness/desk/analysis/timeline/intervals.h"
 #include "harness/desk/analysis/timeline/phases.h"
 
 #include <stdlib.h>
@@ -29,6 +30,7 @@ struct operator_sweep {
     struct open_operator stack[SPANS_DEPTH];
     int depth;
     uint32_t track;
+    int64_t loading_until_ns;          /* the end of the loader's fetch that is open */
     int64_t own_values_until_ns;       /* the end of loading, or of the optimizer */
     const struct trace_event *product; /* the last batched one; NULL: another came after it */
     bool softmax;                      /* one came after it */
@@ -63,10 +65,12 @@ static void take_annotation(struct operator_sweep *sweep, const struct trace_eve
 {
     enum phase phase;
 
-    if (phase_of_name(trace_file_name(sweep->timeline->trace, event->name), &phase) &&
-        (phase == PHASE_DATA || phase == PHASE_OPTIMIZER) &&
-        event->end_ns > sweep->own_values_until_ns)
-        sweep->own_values_until_ns = event->end_ns;
+    if (!phase_of_name(trace_file_name(sweep->timeline->trace, event->name), &phase) ||
+        (phase != PHASE_DATA && phase != PHASE_OPTIMIZER))
+        return;
+    sweep->own_values_until_ns = interval_later(sweep->own_values_until_ns, event->end_ns);
+    if (phase == PHASE_DATA)
+        sweep->loading_until_ns = interval_later(sweep->loading_until_ns, event->end_ns);
 }
 
 static void take_operator(struct operator_sweep *sweep, const struct trace_event *event)
@@ -141,6 +145,7 @@ struct host_operators host_operators_of(struct arena *arena, const struct timeli
     struct host_operators operators = { .count = 0 };
     struct operator_sweep sweep = { .timeline = timeline,
                                     .operators = &operators,
+                                    .loading_until_ns = INT64_MIN,
                                     .own_values_until_ns = INT64_MIN,
                                     .rows = ARENA_NEW(scratch, struct self_time,
                                                       timeline->host_count) };
@@ -150,14 +155,14 @@ struct host_operators host_operators_of(struct arena *arena, const struct timeli
         if (event->track != sweep.track) { /* another thread: nothing is open or remembered */
             sweep.track = event->track;
             sweep.depth = 0;
-            sweep.own_values_until_ns = INT64_MIN;
+            sweep.loading_until_ns = sweep.own_values_until_ns = INT64_MIN;
             sweep.product = NULL;
             sweep.softmax = false;
         }
         if (event->kind == EVENT_KIND_ANNOTATION)
             take_annotation(&sweep, event);
         else if (event->kind == EVENT_KIND_OPERATOR && event->start_ns >= start_ns &&
-                 event->start_ns < end_ns)
+                 event->start_ns < end_ns && event->start_ns >= sweep.loading_until_ns)
             take_operator(&sweep, event);
     }
     sum_medians(&operators, sweep.rows, timeline->trace);

@@ -5,7 +5,7 @@
  * the recording for backward. One element costs as much, so where every operator does little, that
  * cost is all. An operator's self time is its own less that of the operators directly in it. Other
  * programs interrupt a few operators for milliseconds, so each counts with the median of its
- * name. */
+ * name. Those of loading are left out: data_loading has their time. */
 #pragma once
 
 #include "harness/desk/analysis/timeline/timeline.h"
