@@ -28,6 +28,7 @@ SWITCH_S = 1e-4        # a thread that computes in Python gives way after that, 
 DEPTH_MOST = 200
 LINES_MOST = 2000      # different stacks that are kept
 PLACES_MOST = 8        # lines of each
+RARER = (16, 2)        # times: a line of long steps that is so much rarer in usual ones, or else the next
 PIECES = 16            # of the run, whose usual steps are compared
 MEMORY_PERIOD_S = 1.0  # between two looks at memory, and MEMORY_REST times what one takes
 MEMORY_REST = 200
@@ -364,11 +365,13 @@ def shares_of(lines):
 
 def most_of(lines, kind, usual, most=3):
     """The lines that were seen longest: of a stack the innermost. In long steps the innermost that is rarer in usual ones, as
-    the model is in both, and only evaluation calls it from there."""
+    the model is in both, and only evaluation calls it from there. Without backward and optimizer the model alone takes a few
+    times the share that it has in usual steps, so lines that are hardly in these come first."""
     shares, seen = shares_of(lines), {}
     for places, seconds in lines.items():
         if places:
-            rarer = (place for place in places if kind != "long" or usual.get(place, 0) < shares[place] / 2)
+            times = RARER if kind == "long" else (0,)
+            rarer = (place for least in times for place in places if least * usual.get(place, 0) <= shares[place])
             place = next(rarer, places[0])
             seen[place] = seen.get(place, 0) + seconds
     found = sorted(seen.items(), key=lambda item: -item[1])[:most]

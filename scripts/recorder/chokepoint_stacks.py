@@ -85,7 +85,8 @@ class Sampler:
 
 
 def calls_of(samples):
-    """The calls that were seen: (start, end, name, the line that called it), in ns."""
+    """The calls that were seen: (start, end, name, the line that called it), in ns. A call comes before those in it: some begin
+    and end together, as all that were on the stack from the first look to the last."""
     calls, open_calls = [], []  # of the latter: [start, name, from]
 
     def close(left, at):
@@ -108,7 +109,7 @@ def calls_of(samples):
         open_calls.extend([border, *frame] for frame in frames[same:])
     if samples:
         close(0, samples[-1][0])
-    return calls
+    return sorted(calls[::-1], key=lambda call: call[0])
 
 
 def name_cells(path):

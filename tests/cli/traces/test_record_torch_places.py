@@ -20,6 +20,7 @@ from torch_python import switch_or_skip  # noqa: E402
 PLACES = FIXTURES / "trainings/places"
 # Program, what must be installed, the finding, its place, and that in the package.
 CASES = [("in_library.py", None, "host_work", r"in_library\.py:6 in <module>, fit\(\)", r"fitter/feeding\.py:\d+ in (scaled|feed)"),
+         ("many_calls.py", None, "host_work", r"many_calls\.py:(16|9) in (train|counted)", ""),
          ("called_back.py", None, "host_work", r"called_back\.py:7 in turned", ""),
          ("hf_collate.py", "transformers", "data_loading", r"hf_collate\.py:15 in slow_collate, __call__\(\)",
           r"\S*tokenization_utils_\w+\.py:\d+ in \w+"),
