@@ -481,7 +481,19 @@ def check_signals(new):
                   f"signal {number}: {recording.returncode}")
 
 
+def check_rare_lines():
+    """The model takes all of an evaluation, and a third of a usual step: the line is the evaluation's."""
+    sys.path.insert(0, str(source / "scripts/recorder"))
+    import chokepoint_program  # pylint: disable=import-outside-toplevel
+    model, train, evaluate = [("t.py", line, "", None) for line in (3, 9, 14)]
+    usual = chokepoint_program.shares_of({(model, train): 1.0, (train,): 2.0})
+    lines = [chokepoint_program.most_of({stack: 1.0}, kind, usual)[0]["line"]
+             for stack, kind in (((model, evaluate), "long"), ((model, train), "long"), ((model, evaluate), "steps"))]
+    check(lines == [14, 3, 3], f"lines of rare work: {lines}")
+
+
 def main():
+    check_rare_lines()
     with tempfile.TemporaryDirectory(prefix="chokepoint-record-") as name:
         def new(kind):
             folder = pathlib.Path(name) / kind.replace(" ", "-").replace("/", "-")
