@@ -102,6 +102,29 @@ static void the_rank_that_others_wait_for_is_named(void **state)
     check_ranks(rank_on_host, (const int[]){ 500, 450 }, 2, false, "rank");
 }
 
+/* The second rank is late, or has no core for as long. */
+static struct analysed rank_without_core(const char *about, int communication)
+{
+    char crowded[256];
+
+    snprintf(crowded, sizeof crowded, "%s%s", about,
+             communication < 500 ? ",\"chokepoint\":{\"core_wait_share\":0.3}" : "");
+    return rank_on_device(crowded, communication);
+}
+
+static void a_rank_without_a_core_is_no_sure_straggler(void **state)
+{
+    struct run late = make_run(rank_on_device, (const int[]){ 500, 60 }, 2);
+    struct run waits = make_run(rank_without_core, (const int[]){ 500, 60 }, 2);
+    const struct finding *straggler = findings_find(&waits.findings[0], "straggler");
+
+    assert_true(findings_find(&late.findings[0], "straggler")->confidence > CONFIDENCE_LOW);
+    assert_int_equal(straggler->confidence, CONFIDENCE_LOW);
+    assert_non_null(strstr(straggler->evidence, "had no core for 30% of a step"));
+    release_run(&late);
+    release_run(&waits);
+}
+
 /* Ranks 1 and 3 are equally slow: what one of them would gain alone is nothing, and both together
  * 420 us, for then rank 4 would be next. */
 static void ranks_that_are_equally_slow_are_named_together(void **state)
@@ -319,7 +342,8 @@ static void idle_devices_are_named_up_to_eight(void **state)
 }
 
 TESTS(idle_devices_are_named_up_to_eight, the_rank_that_others_wait_for_is_named,
-      ranks_that_are_equally_slow_are_named_together, what_the_slow_rank_does_is_named,
-      a_wait_for_the_slow_rank_is_no_exposed_communication, the_first_message_is_once,
-      messages_hide_behind_no_more_than_is_computed, a_wait_behind_compute_is_no_finding,
-      a_rank_without_communication_is_not_compared, findings_of_ranks_are_gathered)
+      a_rank_without_a_core_is_no_sure_straggler, ranks_that_are_equally_slow_are_named_together,
+      what_the_slow_rank_does_is_named, a_wait_for_the_slow_rank_is_no_exposed_communication,
+      the_first_message_is_once, messages_hide_behind_no_more_than_is_computed,
+      a_wait_behind_compute_is_no_finding, a_rank_without_communication_is_not_compared,
+      findings_of_ranks_are_gathered)

@@ -528,6 +528,19 @@ static void name_near(char *text, size_t size, const struct facts *facts,
     text_append(text, size, ")");
 }
 
+/* A rank without a core is late for that: no work of its own is known to be the cause. */
+static void doubt_late_rank(struct finding *finding, const struct facts *facts,
+                            const struct slow_rank *slow)
+{
+    double waits = facts->ranks[slow->which].trace->cost.core_wait_share;
+
+    if (!(waits >= 0.5 * slow->lost_ns / slow->step_ns))
+        return;
+    finding->confidence = CONFIDENCE_LOW;
+    finding_says(finding, "; the loop's thread of that rank had no core for %.0f%% of a step",
+                 100 * waits);
+}
+
 /* The ranks share one step, and so a share of it: a rank that sees a longer one loses no more. */
 static bool judge_straggler(struct finding *finding, const struct facts *facts)
 {
@@ -552,6 +565,7 @@ static bool judge_straggler(struct finding *finding, const struct facts *facts)
             number_of(facts, slow.which), near, quantity_time(slow.least_ns).text, facts_per(facts),
             quantity_time(slow.typical_ns).text, does,
             quantity_time(slow.step_ns - slow.lost_ns).text, quantity_time(slow.step_ns).text);
+        doubt_late_rank(finding, facts, &slow);
         found = finding_costs(finding, facts, slow.lost_ns / slow.step_ns * facts->step_ns);
     }
     arena_close(scratch);
