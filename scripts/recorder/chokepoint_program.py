@@ -18,6 +18,7 @@ import time
 import types
 import _thread
 
+HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 RECENT = 32            # steps, of which the median is the usual one
 LONG = 3               # times that, and
 LONG_LEAST_NS = 5e6    # so much more
@@ -118,8 +119,7 @@ class Owners:
 
     def __init__(self):
         paths = sysconfig.get_paths()
-        self.others = tuple(paths[name] + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib", "scripts")) + (
-            os.path.dirname(os.path.abspath(__file__)) + os.sep, "<")
+        self.others = tuple(paths[name] + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib", "scripts")) + (HERE, "<")
         self.known = {}
 
     def is_users(self, file):
@@ -217,12 +217,14 @@ class Program:
             sys.setswitchinterval(interval)
 
     def places(self, frame):
-        """The user's lines, the innermost first, each with what it calls; else the innermost line of all."""
-        innermost, call, found = frame, None, []
+        """The user's lines, the innermost first, each with what it calls; else the innermost line that is not the recorder's."""
+        innermost, call, found = None, None, []
         for _ in range(DEPTH_MOST):
             if frame is None or len(found) == PLACES_MOST:
                 break
             code = frame.f_code
+            if innermost is None and not code.co_filename.startswith(HERE):
+                innermost = frame
             if self.owners.is_users(code.co_filename):
                 found.append((code.co_filename, frame.f_lineno, code.co_name, call))
             frame, call = frame.f_back, code.co_name

@@ -481,8 +481,8 @@ def check_signals(new):
                   f"signal {number}: {recording.returncode}")
 
 
-def check_rare_lines():
-    """The model takes all of an evaluation, and a third of a usual step: the line is the evaluation's."""
+def check_lines():
+    """The model takes all of an evaluation, and a third of a usual step: the line is the evaluation's. None is the recorder's."""
     sys.path.insert(0, str(source / "scripts/recorder"))
     import chokepoint_program  # pylint: disable=import-outside-toplevel
     model, train, evaluate = [("t.py", line, "", None) for line in (3, 9, 14)]
@@ -490,10 +490,15 @@ def check_rare_lines():
     lines = [chokepoint_program.most_of({stack: 1.0}, kind, usual)[0]["line"]
              for stack, kind in (((model, evaluate), "long"), ((model, train), "long"), ((model, evaluate), "steps"))]
     check(lines == [14, 3, 3], f"lines of rare work: {lines}")
+    looker = chokepoint_program.Program(whole=False)
+    looker.owners.is_users = lambda file: False
+    names = {"places": looker.places, "frame": sys._getframe}
+    exec(compile("found = places(frame())", chokepoint_program.HERE + "any.py", "exec"), names)
+    check(names["found"][0][0] == __file__, f"a line of the recorder: {names['found']}")
 
 
 def main():
-    check_rare_lines()
+    check_lines()
     with tempfile.TemporaryDirectory(prefix="chokepoint-record-") as name:
         def new(kind):
             folder = pathlib.Path(name) / kind.replace(" ", "-").replace("/", "-")
