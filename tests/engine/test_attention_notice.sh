@@ -37,7 +37,7 @@ train 3000,0 --elementwise=epilogue || fail "without cuBLASLt, exit code $?"
 [ "$(grep -c 'elementwise=epilogue runs .*cuBLASLt is not here' "$folder/err")" = 1 ] || fail "not one notice"
 export STAND_IN_EPILOGUES=none
 train 3000,0 --elementwise=epilogue || fail "without kernels, exit code $?"
-grep -q 'elementwise=epilogue runs .*has no kernel with GELU_AUX_BIAS for' "$folder/err" || fail "no notice of GELU"
+grep -q 'elementwise=epilogue runs .*has no kernel with GELU_AUX_BIAS in bf16 for' "$folder/err" || fail "no notice of GELU"
 train 3000,4001 || fail "our own kernels run, exit code $?"
 [ "$(grep -c 'our own kernels.*the stand-in.s reason' "$folder/err")" = 1 ] || fail "not one notice"
 train 3000,2000
