@@ -35,6 +35,7 @@ DOCUMENTS = {
     "fleet": "fleet.md#json-of-fleet",
     "history-check": "history.md#json",
     "history-line": "history.md#the-file",
+    "job": "digest.md#json-of-job",
     "kernel": "kernels.md#json-of-kernel",
     "list": "results.md#json-of-list",
     "run": "results.md#json-of-run-resultjson",
@@ -42,6 +43,7 @@ DOCUMENTS = {
     "train": "training.md#json-of-a-training",
     "train-ladder": "training.md#json-of-a-ladder",
     "train-sweep": "training.md#json-of-a-sweep",
+    "try": "try.md#the-result",
 }
 LINK = re.compile(r"\[[^\]]*\]\(([\w.-]*)#([\w-]+)\)")
 SELDOM = re.compile(r"\bonly (on a GPU|where|with)\b")

@@ -6,7 +6,7 @@ The documents are of short runs, of traces, results and histories made here, of 
 traces, if they are there. Members that need a GPU or a rare case must say so, and are looked for in the results in
 results/ and in the C sources.
 
-usage: test_cli_json.py PROGRAM SOURCE
+usage: test_cli_json.py PROGRAM SOURCE MAKE_JOB
 """
 import collections
 import glob
@@ -21,8 +21,9 @@ import tempfile
 
 sys.dont_write_bytecode = True
 program, source = os.path.abspath(sys.argv[1]), pathlib.Path(sys.argv[2]).resolve()
-sys.path.insert(0, str(source / "scripts"))
+sys.path[:0] = [str(source / "scripts"), str(source / "tests/cli/trial")]
 import json_tables  # pylint: disable=wrong-import-position
+import test_try  # pylint: disable=wrong-import-position
 
 failures = []
 try:
@@ -281,6 +282,28 @@ def fleet_all(folder):
         code=(2,))
 
 
+def jobs_all(folder):
+    """Of each kind of cause, with racks, and one of which a digest is missing and another comes twice."""
+    causes = {"late_rank": 21, "late_node": 3, "late_rack": 1, "late_place": 5, "slow_link": 2, "imbalance": 0}
+    for cause, which in causes.items():
+        job = pathlib.Path(folder, cause)
+        subprocess.run([sys.argv[3], job, "64", cause, str(which)], check=True)
+        if cause == "late_rank":
+            (job / "rank40.digest").unlink()
+            (job / "copy.digest").write_bytes((job / "rank7.digest").read_bytes())
+        see("digest.md#json-of-job", "job", str(job), "--racks=/^node0(.)/", "--map", "--format=json", code=(0, 2))
+
+
+def try_all(folder):
+    """With enough pairs, and with too few."""
+    for pairs in (20, 5):
+        trial = pathlib.Path(folder, str(pairs))
+        trial.mkdir()
+        test_try.run(trial, f"write({pairs}, ended='program')", "--only=data_loading,save_pause,logging_gap")
+        keep("try.md#the-result", test_try.result(trial))
+    failures.extend(test_try.failures)
+
+
 def site_all(folder):
     made_result(f"{folder}/bench.json", 1000)
     pathlib.Path(folder, "notes.txt").write_text("none", encoding="utf-8")
@@ -326,7 +349,8 @@ def check_document(document, members, written):
 
 names = read_sources()
 with tempfile.TemporaryDirectory() as place:
-    for number, fill in enumerate((diagnose_all, measure_all, compare_all, history_all, fleet_all, site_all)):
+    for number, fill in enumerate((diagnose_all, measure_all, compare_all, history_all, fleet_all, jobs_all,
+                                  try_all, site_all)):
         os.mkdir(f"{place}/{number}")
         fill(f"{place}/{number}")
 for path in (source / "results").glob("*/result.json"):

@@ -103,9 +103,6 @@ def check_table(folder):
                        "logging": "not there"}, "verdicts", verdicts)
     check(arms(folder)["batches"]["counted"] == 6 and arms(folder)["batches"]["pairs"] == 20, "the first look decides")
     check(1.95 < arms(folder)["batches"]["effect"] < 2.05, "the effect", arms(folder)["batches"])
-    documented = re.findall(r"^\| `(?:arms\[\]\.)?(\w+)`", (source / "docs/try.md").read_text().split("## The result")[1], re.M)
-    written = [*result(folder)["chokepoint"]["trial"], *arms(folder)["workers"]]
-    check(set(written) <= set(documented), "members that docs/try.md lacks", set(written) - set(documented))
     plan = json.loads((folder / "chokepoint-try/plan.json").read_text())
     check(plan["causes"] == ["data_loading", "save_pause", "logging_gap"] and plan["hold"] is None, "the plan", plan)
     return out
