@@ -45,7 +45,9 @@ struct protocol {
 #undef NUMBER_MEMBER
 #undef FLAG_MEMBER
     uint64_t seed;          /* of the order of the repetitions, the weights and the sample order */
-    double timeout_seconds; /* for a child as a whole */
+    double timeout_seconds; /* until a child's next record, however many come; once so much is over
+                             * in all, no pairs are added */
+    double most_seconds;    /* for a child as a whole; 0: no limit */
     const char *traces;     /* an existing folder for the traces; NULL: trace nothing; borrowed */
     int lock; /* a descriptor that locks that folder, which stays locked until the last child is
                * gone too; 0: none */

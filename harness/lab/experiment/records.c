@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const type_names[RECORD_TYPE_COUNT] = { "scenario", "window",  "repetition",
-                                                           "tracing",  "skipped", "error",
-                                                           "end" };
+static const char *const type_names[RECORD_TYPE_COUNT] = { "scenario",   "progress", "window",
+                                                           "repetition", "tracing",  "skipped",
+                                                           "error",      "end" };
 
 static void device_and_traits(struct members *members, void *object)
 {

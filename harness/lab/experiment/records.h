@@ -1,6 +1,7 @@
 /* Records: the messages of a child to its parent, one JSON object per line.
  *
- *   {"type":"scenario", ...}    first: the device, the settings, the balance
+ *   {"type":"scenario", ...}    before windows: the device, the settings, the balance
+ *   {"type":"progress"}         it gets on, on the way to the next of the others
  *   {"type":"window", ...}      windows have another length from here on
  *   {"type":"repetition", ...}  one window of one variant
  *   {"type":"tracing", ...}     the trace of one variant is written, and what tracing cost
@@ -18,6 +19,7 @@
 
 enum record_type {
     RECORD_SCENARIO,
+    RECORD_PROGRESS,
     RECORD_WINDOW,
     RECORD_REPETITION,
     RECORD_TRACING,

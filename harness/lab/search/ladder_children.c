@@ -78,7 +78,7 @@ static enum status compare_rung(void *context, const struct scenario *rung, bool
         protocol.window_seconds *= BLOCK_WINDOWS;
         protocol.shortest_seconds = 0;
     }
-    protocol.timeout_seconds =
+    protocol.most_seconds =
         fmin(fmax(SECONDS_MOST, children->budget_seconds / 4), fmax(left, SECONDS_LEAST));
     return experiment_run(result, children->program, rung, &protocol, children->progress,
                           children->progress_context, children->stop);

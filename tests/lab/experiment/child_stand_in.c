@@ -100,14 +100,19 @@ static void look_around(void)
 static void play(const char *path)
 {
     FILE *file = fopen(path, "r");
-    char bytes[4096];
-    size_t count;
+    char *line = NULL;
+    size_t room = 0;
+    ssize_t count;
 
     if (file == NULL)
         exit(9);
-    while ((count = fread(bytes, 1, sizeof bytes, file)) > 0)
-        if (write(RECORDS, bytes, count) != (ssize_t)count)
+    while ((count = getline(&line, &room, file)) > 0) {
+        if (getenv("STAND_IN_PAUSES") != NULL)
+            usleep(400000);
+        if (write(RECORDS, line, (size_t)count) != count)
             exit(9);
+    }
+    free(line);
     fclose(file);
 }
 

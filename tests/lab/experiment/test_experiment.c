@@ -110,6 +110,7 @@ static int begin(void **state)
     play = open(play_path, O_WRONLY | O_TRUNC);
     unsetenv("STAND_IN_CRASHES");
     unsetenv("STAND_IN_HANGS");
+    unsetenv("STAND_IN_PAUSES");
     return play >= 0 ? 0 : -1;
 }
 
@@ -225,8 +226,12 @@ static void the_childs_own_word_is_the_reason(void **state)
         play_scenario();
         play_last(cases[i].type, cases[i].text);
         assert_int_equal(run(), STATUS_OK);
-        assert_int_equal(result.verdict, cases[i].verdict);
-        assert_string_equal(result.reason, cases[i].text);
+        /* On a busy machine a skip tells nothing. */
+        assert_int_equal(result.verdict,
+                         cases[i].verdict == VERDICT_SKIPPED && cpu_loss_is_large(&result.cpu_loss)
+                             ? VERDICT_UNDECIDED
+                             : cases[i].verdict);
+        assert_non_null(strstr(result.reason, cases[i].text));
         assert_int_equal(result.pairs, 0);
     }
 }
@@ -241,6 +246,30 @@ static void a_child_that_hangs_fails_when_its_time_is_up(void **state)
     /* On a busy machine that is no verdict. */
     assert_int_equal(result.verdict,
                      cpu_loss_is_large(&result.cpu_loss) ? VERDICT_UNDECIDED : VERDICT_FAILED);
+    assert_non_null(strstr(result.reason, "took too long"));
+}
+
+/* Its records take 3 s in all, and none takes 2. */
+static void a_slow_child_has_its_time_for_each_repetition_and_no_more_pairs(void **state)
+{
+    how.timeout_seconds = 2;
+    how.repetitions = 3;
+    how.extra = EXTRA_PAIRS;
+    setenv("STAND_IN_PAUSES", "1", 1);
+    play_scenario();
+    play_pairs(3);
+    play_last(RECORD_END, "");
+    assert_int_equal(run(), STATUS_OK);
+    assert_false(result.unmeasured);
+    assert_int_equal(result.verdict, VERDICT_UNDECIDED);
+    assert_non_null(strstr(result.reason, "no more than 3 pairs, since these took more than 2 s"));
+    begin(state);
+    how.timeout_seconds = how.most_seconds = 2;
+    setenv("STAND_IN_PAUSES", "1", 1);
+    play_scenario();
+    play_pairs(3);
+    play_last(RECORD_END, "");
+    assert_int_equal(run(), STATUS_OK);
     assert_non_null(strstr(result.reason, "took too long"));
 }
 
@@ -423,7 +452,7 @@ static void what_was_not_measured_is_not_traced(void **state)
     play_last(RECORD_SKIPPED, "not here");
     how.traces = "/out/traces";
     assert_int_equal(run(), STATUS_OK);
-    assert_int_equal(result.verdict, VERDICT_SKIPPED);
+    assert_true(result.unmeasured);
     for (int v = 0; v < VARIANT_COUNT; v++) {
         assert_string_equal(result.tracing[v].file, "");
         assert_string_equal(result.tracing[v].reason, "");
@@ -454,6 +483,7 @@ TESTS_OF(find_stand_in, remove_play, begin, NULL, a_whole_child_gives_a_verdict,
          a_crash_fails_the_scenario_and_keeps_whole_pairs,
          a_crash_after_the_last_record_is_still_a_failure, a_child_that_ends_early_has_failed,
          the_childs_own_word_is_the_reason, a_child_that_hangs_fails_when_its_time_is_up,
+         a_slow_child_has_its_time_for_each_repetition_and_no_more_pairs,
          an_interruption_is_an_error_of_the_run, what_cannot_be_started_is_an_error_of_the_run,
          what_the_device_cannot_show_is_skipped_before_anything_starts, ranks_need_a_gpu_each,
          the_childs_command_line_says_all_of_the_protocol,

@@ -103,10 +103,10 @@ static enum status time_parts(struct balance_result *result, struct training *tr
  * the first read of small files takes several times as long as the later ones. A short measurement
  * gives the number of steps of a good one. It is good enough where the ratio is far off and another
  * size can be tried. */
-static enum status measure_parts(struct balance_result *result, struct device *device,
-                                 const struct balance *balance,
-                                 const struct training_config *config)
+static enum status measure_parts(struct session *session, struct balance_result *result,
+                                 struct device *device, const struct training_config *config)
 {
+    const struct balance *balance = &session->scenario->balance;
     struct training *training = NULL;
     struct status_error error;
     double steps;
@@ -114,9 +114,12 @@ static enum status measure_parts(struct balance_result *result, struct device *d
 
     *result = (struct balance_result){ .host_ns = INFINITY, .device_ns = INFINITY };
     TRY_OUT(dataset_read_files(&config->data));
+    TRY_OUT(session_progress(session));
     TRY_OUT(training_open(&training, device, config));
     TRY_OUT(training_run(training, SETTLE_STEPS));
+    TRY_OUT(session_progress(session));
     TRY_OUT(time_parts(result, training, balance->kind, STEPS_LEAST));
+    TRY_OUT(session_progress(session));
     steps = fmin(STEPS_MOST, MEASURE_NS / (result->host_ns + result->device_ns));
     for (int i = 0; i < MEASUREMENTS && steps > STEPS_LEAST; i++)
         if (!(can_choose(config) &&
@@ -170,6 +173,7 @@ static bool is_central(const struct balance *balance, const struct balance_resul
  * alone, which takes milliseconds to measure, and the last measurement of a whole step: host(p) =
  * measured + slope * (decode(p) - decode(measured p)). */
 struct search {
+    struct session *session; /* hears of each measurement */
     const struct balance *balance;
     int image_size;
     bool scales;             /* the decoder shrinks files */
@@ -184,9 +188,11 @@ struct search {
 
 static enum status decode_time(struct search *search, int size, double *ns)
 {
-    if (!(search->decode_ns[size] > 0))
+    if (!(search->decode_ns[size] > 0)) {
         TRY(dataset_decode_ns(pixels_of(size), search->image_size, search->scales,
                               &search->decode_ns[size]));
+        TRY(session_progress(search->session));
+    }
     *ns = search->decode_ns[size];
 
     return STATUS_OK;
@@ -288,7 +294,7 @@ static enum status try_size(struct search *search, struct device *device,
 
     config->data.jpeg_pixels = pixels_of(size);
     TRY(decode_time(search, size, &search->now_decode_ns));
-    TRY(measure_parts(&search->now, device, search->balance, config));
+    TRY(measure_parts(search->session, &search->now, device, config));
     search->attempts++;
     keep_measured(search, size);
     learn_slope(search, decode_ns, host_ns, (double)config->model.batch);
@@ -379,10 +385,11 @@ static enum status is_settled(struct search *search, int *next, bool *settled)
 }
 
 /* Searches for the size. *result becomes the measurement of the one that is best. */
-static enum status approach(struct balance_result *result, struct device *device,
-                            const struct balance *balance, struct training_config *config)
+static enum status approach(struct session *session, struct device *device,
+                            struct training_config *config)
 {
-    struct search search = { .balance = balance,
+    struct search search = { .session = session,
+                             .balance = &session->scenario->balance,
                              .image_size = config->data.image_size,
                              .scales = config->data.scales,
                              .slope = (double)config->model.batch };
@@ -393,22 +400,25 @@ static enum status approach(struct balance_result *result, struct device *device
         TRY(try_size(&search, device, config, size));
         TRY(is_settled(&search, &size, &settled));
     }
-    *result = search.measured[size];
-    config->data.jpeg_pixels = result->jpeg_pixels;
+    session->balance = search.measured[size];
+    config->data.jpeg_pixels = session->balance.jpeg_pixels;
 
     return STATUS_OK;
 }
 
-enum status balance_choose(struct balance_result *result, struct device *device,
-                           const struct balance *balance, struct training_config *config)
+enum status balance_choose(struct session *session, struct device *device,
+                           struct training_config *config)
 {
+    const struct balance *balance = &session->scenario->balance;
+    struct balance_result *result = &session->balance;
+
     *result = (struct balance_result){ .jpeg_pixels = config->data.jpeg_pixels };
     if (balance->kind == BALANCE_NONE)
         return STATUS_OK;
     if (can_choose(config))
-        TRY(approach(result, device, balance, config));
+        TRY(approach(session, device, config));
     else
-        TRY(measure_parts(result, device, balance, config));
+        TRY(measure_parts(session, result, device, config));
 
     return STATUS_OK;
 }

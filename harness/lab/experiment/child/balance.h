@@ -7,16 +7,16 @@
  * and measured once more. Both variants use the same size. */
 #pragma once
 
-#include "harness/lab/experiment/result.h"
+#include "harness/lab/experiment/child/session.h"
 
 /* Measures both parts. Where `config` (resolved) decodes images of a size that is ours to choose,
  * also chooses config->data.jpeg_pixels, a multiple of 8 from 32 to 512, to come near the middle of
- * the band. Other input is taken as it is. `result` is the measurement of the choice. If there was
- * a choice, two runs agree on it, unless the search ended after as many sizes as it may try: then
- * the best of these was maybe measured once. result->measured is false where the scenario asks for
- * no balance. */
-enum status balance_choose(struct balance_result *result, struct device *device,
-                           const struct balance *balance, struct training_config *config);
+ * the band. Other input is taken as it is. session->balance becomes the measurement of the choice.
+ * If there was a choice, two runs agree on it, unless the search ended after as many sizes as it
+ * may try: then the best of these was maybe measured once. session->balance.measured is false where
+ * the scenario asks for no balance. */
+enum status balance_choose(struct session *session, struct device *device,
+                           struct training_config *config);
 
 /* Whether the ratio is in the band. True where the scenario asks for none. */
 bool balance_holds(const struct balance *balance, const struct balance_result *result);

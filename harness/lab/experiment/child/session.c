@@ -48,7 +48,7 @@ enum status session_settle(struct session *session, struct device *device)
     if (session->balance.jpeg_pixels > 0)
         measured->data.jpeg_pixels = session->balance.jpeg_pixels;
     else
-        TRY(balance_choose(&session->balance, device, balance, measured));
+        TRY(balance_choose(session, device, measured));
     before->data.jpeg_pixels = after->data.jpeg_pixels = measured->data.jpeg_pixels;
 
     return STATUS_OK;
@@ -73,6 +73,13 @@ enum status session_check_balance(struct session *session, bool *holds)
 enum status session_send(struct session *session)
 {
     return record_write(session->descriptor, &session->record);
+}
+
+enum status session_progress(struct session *session)
+{
+    memset(&session->record, 0, sizeof session->record);
+    session->record.type = RECORD_PROGRESS;
+    return session_send(session);
 }
 
 enum status session_send_text(struct session *session, enum record_type type, const char *text)

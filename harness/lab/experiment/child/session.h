@@ -34,6 +34,9 @@ enum status session_settle(struct session *session, struct device *device);
 /* Whether host and device work are in balance. If not, the parent gets a "skipped" record. */
 enum status session_check_balance(struct session *session, bool *holds);
 
+/* Tells the parent that this child gets on: after each part of the work that has no record. */
+enum status session_progress(struct session *session);
+
 /* Writes session->record, which the caller has filled in; or fills it in with a text first. */
 enum status session_send(struct session *session);
 enum status session_send_text(struct session *session, enum record_type type, const char *text);

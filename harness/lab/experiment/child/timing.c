@@ -4,6 +4,7 @@
  * needs more pairs. */
 #include "harness/lab/experiment/child/timing.h"
 
+#include "harness/base/clock.h"
 #include "harness/base/figures/quantity.h"
 #include "harness/base/random.h"
 #include "harness/base/rows.h"
@@ -28,6 +29,7 @@ struct timing {
     struct window_plan plan;
     double longest; /* seconds of a window that is not shortened */
     double pilot[VARIANT_COUNT][METRIC_COUNT];
+    int64_t begin_ns;
     bool apart; /* the device does not hold both runs of a pair: one comes after the other */
     struct scenario_result so_far; /* what was measured, without the single steps */
 };
@@ -146,6 +148,7 @@ static enum status run_pilot_pair(struct timing *timing)
         TRY_OUT(window_pilot(timing->device, &configs[i], &timing->plan, pilot));
         if (i == 0 && is_run(timing, VARIANT_BEFORE))
             TRY_OUT(check_cost(timing));
+        TRY_OUT(session_progress(&timing->session));
     }
     TRY_OUT(plan_windows(timing, seconds_needed(timing)));
 
@@ -211,8 +214,8 @@ out:
 
 /* All pairs of the protocol, then EXTRA_PAIRS more at a time while the verdict so far is undecided,
  * of windows that are not shortened: there is more noise than the first pair showed. One variant
- * alone has no verdict, so nothing is added. The parent gives the verdict that counts, from the
- * same pairs.
+ * alone has no verdict, so nothing is added; nor is anything on a host so slow that the time of a
+ * repetition is over. The parent gives the verdict that counts, from the same pairs.
  *
  * In each group either variant opens half of the pairs, in shuffled order, so drift within a pair
  * affects both equally. */
@@ -245,6 +248,8 @@ static enum status run_pairs(struct timing *timing)
             break;
         TRY_OUT(verdict_give(so_far));
         group = EXTRA_PAIRS;
+        if ((double)(clock_ns() - timing->begin_ns) * 1e-9 > protocol->timeout_seconds)
+            break;
         if (so_far->verdict == VERDICT_UNDECIDED && done < most)
             TRY_OUT(plan_windows(timing, timing->longest));
     }
@@ -285,6 +290,7 @@ enum status timing_child(const struct scenario *scenario, const struct protocol 
     TRY_OUT(rows_make(&timing, 1));
     session_start(&timing->session, scenario, protocol, descriptor);
     timing->only = only;
+    timing->begin_ns = clock_ns();
     status = session_end(&timing->session, run_timing(timing));
     scenario_result_release(&timing->so_far);
     device_close(timing->device);

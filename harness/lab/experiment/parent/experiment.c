@@ -34,6 +34,8 @@ struct collector {
     char text[1024];             /* of skipped and failed */
     experiment_progress *progress;
     void *context;
+    struct process *child;
+    int64_t begin_ns; /* the child's time */
     struct record record;
 };
 
@@ -91,6 +93,19 @@ static void report_pairs(const struct collector *collector)
                     (double)collector->done / (VARIANT_COUNT * total));
 }
 
+/* Each record gives the child its time anew: a slow host only takes longer, and a child that
+ * hangs still ends. */
+static void extend_time(struct collector *collector)
+{
+    const struct protocol *protocol = &collector->result->protocol;
+    double so_far = (double)(clock_ns() - collector->begin_ns) * 1e-9;
+
+    collector->child->timeout_seconds = so_far + protocol->timeout_seconds;
+    if (protocol->most_seconds > 0)
+        collector->child->timeout_seconds =
+            fmin(collector->child->timeout_seconds, protocol->most_seconds);
+}
+
 /* Takes over the record's step_ns. A repetition that nobody asked for, or that comes twice, is
  * dropped. */
 static void take_repetition(struct collector *collector)
@@ -115,6 +130,7 @@ static void take_line(void *context, const char *line)
 
     if (!record_parse(record, line))
         return;
+    extend_time(collector);
     switch (record->type) {
     case RECORD_SCENARIO:
         result->device = record->device;
@@ -136,6 +152,7 @@ static void take_line(void *context, const char *line)
         *(record->type == RECORD_SKIPPED ? &collector->skipped : &collector->failed) = true;
         memcpy(collector->text, record->text, sizeof collector->text);
         break;
+    case RECORD_PROGRESS:
     case RECORD_TRACING: /* not from this child */
         break;
     case RECORD_END:
@@ -194,6 +211,10 @@ static enum status conclude_child(struct collector *collector, const struct proc
     } else {
         result->unmeasured = false;
         TRY(verdict_give(result));
+        if (result->verdict == VERDICT_UNDECIDED && result->pairs < pairs_most(result))
+            text_append(result->reason, sizeof result->reason,
+                        "; no more than %d pairs, since these took more than %g s", result->pairs,
+                        result->protocol.timeout_seconds);
     }
 
     return STATUS_OK;
@@ -291,7 +312,6 @@ enum status experiment_run(struct scenario_result *result, const char *program,
     enum status status = STATUS_OK;
     struct process child = { .program = program,
                              .arguments = arguments.list,
-                             .timeout_seconds = protocol->timeout_seconds,
                              .kept = protocol->lock,
                              .softly = protocol_ranks(protocol, scenario) > 1,
                              .stop = stop,
@@ -303,6 +323,9 @@ enum status experiment_run(struct scenario_result *result, const char *program,
         FAIL_OUT(STATUS_BAD_USAGE, "%d repetitions; give 1 to %d", protocol->repetitions,
                  REPETITIONS_MOST);
     TRY_OUT(open_collector(&collector));
+    collector.child = &child;
+    collector.begin_ns = begin_ns;
+    extend_time(&collector);
     arguments_exec(&arguments, scenario, protocol);
     /* Lost processor time counts only while pairs run: the verdict does not depend on the
      * traces. */

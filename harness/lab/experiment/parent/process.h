@@ -17,7 +17,7 @@ enum { PROCESS_RECORD_FD = 3 }; /* the descriptor for lines, in the child */
 struct process {
     const char *program;          /* a path; it gets our own name as argv[0] */
     const char *const *arguments; /* from argv[1] on; ends with NULL */
-    double timeout_seconds;       /* 0: none */
+    double timeout_seconds;       /* from its start on; line() may change it; 0: none */
     int kept;                     /* a descriptor, at least 5, that the child keeps open; 0: none */
     bool softly; /* it starts others, and ends them if it gets SIGTERM and the time to do so. Its
                   * temporary files are in a folder of their own, which is removed with what it may
