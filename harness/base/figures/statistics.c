@@ -144,6 +144,21 @@ double stats_slope(const double *x, const double *values, int count, double *exp
     return xx > 0 ? xy / xx : 0;
 }
 
+bool stats_grows(const double *values, int count, double *early, double *late)
+{
+    const double growth_least = 1.5, rising_least = 0.8;
+    int quarter = count / 4;
+    int64_t rising = 0, pairs = 0;
+
+    *early = stats_median(values, quarter);
+    *late = stats_median(values + count - quarter, quarter);
+    if (!(*late >= growth_least * *early))
+        return false;
+    for (int i = 0; i < count; i++)
+        for (int j = i + 1; j < count; j++, pairs++) rising += values[j] > values[i];
+    return (double)rising >= rising_least * (double)pairs;
+}
+
 /* P(Binomial(n, 1/2) = k), by logarithms so that large n does not underflow. */
 static double binomial_half(int n, int k)
 {

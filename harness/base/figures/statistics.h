@@ -20,6 +20,11 @@ double stats_cv(const double *values, int count);        /* deviation over mean 
  * is NULL; *explained: the part of their variance that the line takes away. 0 for one x. */
 double stats_slope(const double *x, const double *values, int count, double *explained);
 
+/* Whether a series grows steadily: its last quarter is half as large again as its first, or more,
+ * and of four in five pairs the later value is the larger. *early and *late: the medians of these
+ * quarters, also where it does not. Four values at least. */
+bool stats_grows(const double *values, int count, double *early, double *late);
+
 /* The variance of a median of n samples is pi/2 times that of their mean, for many normal ones. */
 #define STATS_MEDIAN_VARIANCE 1.5707963267948966
 

@@ -14,16 +14,13 @@
 
 enum { STEPS_LEAST = 16, LONG_LEAST = 2, COMPILING_LEAST = 3, PIECES_LEAST = 8 };
 
-/* Steps of the last quarter over those of the first, and the part of all pairs of pieces in which
- * the later one is longer. */
-#define GROWTH_LEAST 1.5
-#define RISING_LEAST 0.8
-
-/* Memory: the fewest looks behind the warm-up, the growth from the first of them to the last, and
- * how many times as many steps as so far are soon. */
+/* Memory: the fewest looks behind the warm-up, the growth from the first of them to the last, the
+ * part of all pairs of looks in which the later one is larger, and how many times as many steps as
+ * so far are soon. */
 enum { LOOKS_LEAST = 8 };
-#define GROWN_LEAST 0.1
-#define SOON        10
+#define GROWN_LEAST  0.1
+#define RISING_LEAST 0.8
+#define SOON         10
 
 /* --- Reading --- */
 
@@ -205,18 +202,10 @@ static bool judge_rare_work(struct finding *finding, const struct program_times 
 static bool judge_growth(struct finding *finding, const struct program_times *times)
 {
     const double *pieces = times->pieces_s + 1;
-    int count = times->piece_count - 1, quarter = count / 4, rising = 0, pairs = 0;
-    double early = 0, late = 0;
+    int count = times->piece_count - 1;
+    double early, late;
 
-    if (count < PIECES_LEAST)
-        return false;
-    for (int i = 0; i < quarter; i++) {
-        early += pieces[i] / quarter;
-        late += pieces[count - 1 - i] / quarter;
-    }
-    for (int i = 0; i < count; i++)
-        for (int j = i + 1; j < count; j++, pairs++) rising += pieces[j] > pieces[i];
-    if (!(late >= GROWTH_LEAST * early) || rising < RISING_LEAST * pairs ||
+    if (count < PIECES_LEAST || !stats_grows(pieces, count, &early, &late) ||
         !costs_program(finding, "growing_steps", times,
                        times->steps_s - times->long_s - early * times->steps))
         return false;

@@ -202,6 +202,27 @@ static void factors_pair_by_pair(void **state)
     assert_true(factors[6] == 1);
 }
 
+static void growth_is_half_and_steady(void **state)
+{
+    static const struct {
+        double values[12];
+        bool grows;
+    } cases[] = {
+        { { 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21 }, true },
+        { { 10, 11, 12, 13, 90, 15, 16, 17, 18, 19, 20, 21 }, true }, /* an outlier */
+        { { 10, 10.2, 10.4, 10.6, 10.8, 11, 11.2, 11.4, 11.6, 11.8, 12, 12.2 }, false },
+        { { 10, 11, 10, 11, 10, 11, 10, 11, 10, 20, 20, 20 }, false }, /* at once, at the end */
+        { { 21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10 }, false },
+        { { 10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10 }, false },
+    };
+    double early, late;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+        assert_int_equal(stats_grows(cases[i].values, 12, &early, &late), cases[i].grows);
+    assert_true(stats_grows(cases[0].values, 12, &early, &late));
+    assert_true(early == 11 && late == 20);
+}
+
 static void a_difference_needs_the_whole_interval(void **state)
 {
     static const struct {
@@ -229,4 +250,4 @@ TESTS(median_of_known_samples, percentiles_are_linear_between_samples, spread_of
       interval_is_second_to_eighth_of_nine, below_six_samples_the_whole_range_is_not_enough,
       interval_holds_the_true_median_as_often_as_it_says, more_looks_share_the_five_percent,
       all_looks_together_hold_the_median, factors_pair_by_pair,
-      a_difference_needs_the_whole_interval)
+      a_difference_needs_the_whole_interval, growth_is_half_and_steady)

@@ -39,6 +39,7 @@ class Plan:
     epoch: int = 0  # steps, after which all workers start again
     restart_time: float = 0.0
     host_work: tuple = ()  # ("operators" | "annotation" | "unrecorded", time), before the copies
+    host_growth: float = 0.0  # each of that takes so much longer than in the step before
     copies: int = 1  # of the batch, to the device
     copy_time: float = 20.0
     copy_call: float = 6.0
@@ -224,7 +225,7 @@ class Rank:
 
     def prepare(self):
         for index, (kind, time) in enumerate(self.plan.host_work):
-            time *= self.noise(WORK, self.step, index)
+            time = (time + self.plan.host_growth * self.step) * self.noise(WORK, self.step, index)
             if kind == "unrecorded":
                 self.now += time
             elif kind == "annotation":

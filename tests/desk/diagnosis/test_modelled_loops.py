@@ -143,6 +143,12 @@ def host_work(plan, size, rng):
     return dataclasses.replace(plan, host_work=((kind, device_time(plan) * (1 + size)),))
 
 
+def growing(plan, size, rng):
+    busy = device_time(plan)
+    return dataclasses.replace(plan, host_work=((rng.choice(("annotation", "unrecorded")), busy),),
+                               host_growth=0.15 * (1 + size) * busy)
+
+
 def pageable(plan, size, rng):
     time = device_time(plan) * size
     return dataclasses.replace(plan, copy_way=rng.choice(("pageable", "pageable and waiting")), copies=1, copy_time=time,
@@ -272,6 +278,7 @@ CAUSES = {
     "saving": (saving, ("save_pause",), 12),
     "launching": (launching, ("launch_bound",), 0),
     "host_work": (host_work, ("host_work",), 0),
+    "growing": (growing, ("growing_steps",), 20),
     "pageable": (pageable, ("pageable_copy",), 0),
     "exposed_copy": (exposed_copy, ("exposed_copy",), 0),
     "small_copies": (small_copies, ("small_copies",), 0),

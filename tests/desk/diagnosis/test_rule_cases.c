@@ -125,6 +125,17 @@ static const struct {
       FIELDS(BUSY, .wait_every = 1, .pause = 800) },
     { "host_sync", FIELDS(BUSY, .wait_every = 1, .pause = 800),
       FIELDS(BUSY, .wait_every = 1, .pause = 1500) },
+    /* Each step's pause is longer than the one before. The device hides 1000 us of it; few steps
+     * show no trend; or it has been long from the beginning. */
+    { "growing_steps", FIELDS(LONG_BUSY, .steps = 20, .pause = 900, .pause_growth = 50),
+      FIELDS(LONG_BUSY, .steps = 20, .pause = 0, .pause_growth = 50) },
+    { "growing_steps", FIELDS(LONG_BUSY, .steps = 15, .pause = 1100, .pause_growth = 200),
+      FIELDS(LONG_BUSY, .steps = 13, .pause = 1100, .pause_growth = 200) },
+    { "growing_steps",
+      FIELDS(LONG_BUSY, .steps = 36, .epoch = 16, .pause = 1100, .pause_growth = 150),
+      FIELDS(LONG_BUSY, .steps = 36, .epoch = 8, .pause = 1100, .pause_growth = 300) },
+    { "growing_steps", FIELDS(LONG_BUSY, .steps = 20, .pause = 1100, .pause_growth = 100),
+      FIELDS(LONG_BUSY, .steps = 20, .pause = 2500) },
     /* A pause of 1.1 ms is none of launching, though every launch has one. */
     { "host_work",
       FIELDS(.steps = 10, .launches = 12, .operator_time = 1100, .call = 4, .kernel = 5),

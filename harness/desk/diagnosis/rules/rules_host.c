@@ -261,6 +261,181 @@ static bool judge_save_pause(struct finding *finding, const struct facts *facts)
     return replays_on_cores(finding, facts, idle + copies);
 }
 
+/* --- The length of steps --- */
+
+#define UNEVEN 0.1 /* standard deviation over mean */
+
+/* The time that a step took, how much of it is explained, and that of other work of the host. The
+ * first step is left out. */
+struct step_figures {
+    double *length, *explained, *working, *blocks;
+    int count;
+};
+
+static struct step_figures step_figures(struct arena *arena, const struct facts *facts)
+{
+    int64_t most = facts->summary->steps.count;
+
+    return (struct step_figures){ ARENA_NEW(arena, double, most), ARENA_NEW(arena, double, most),
+                                  ARENA_NEW(arena, double, most), ARENA_NEW(arena, double, most),
+                                  0 };
+}
+
+static double working_ns(const struct facts *facts, int64_t step)
+{
+    return (double)idle_host_ns(&facts->summary->idle.steps[step], HOST_WORKING);
+}
+
+/* Idle time whose cause has a rule of its own, and messages, which wait for other ranks. */
+static double explained_ns(const struct facts *facts, int64_t step)
+{
+    static const enum host_kind activities[] = { HOST_LOADING, HOST_LOGGING, HOST_SAVING,
+                                                 HOST_ALLOCATING };
+    const struct idle_time *time = &facts->summary->idle.steps[step];
+    double ns = (double)facts->summary->steps.items[step].part_ns[STEP_COMMUNICATION];
+
+    for (size_t i = 0; i < ARRAY_SIZE(activities); i++)
+        ns += (double)idle_host_ns(time, activities[i]);
+    return ns;
+}
+
+/* A host that computes itself: its steps' own lengths, and how many operators of the loop begin in
+ * each. */
+static bool measure_host_steps(struct step_figures *figures, const struct facts *facts)
+{
+    const struct summary *summary = facts->summary;
+
+    for (int64_t i = 1; i < summary->steps.count; i++) {
+        int at = figures->count++;
+        figures->length[at] = (double)summary->steps.items[i].duration_ns;
+        figures->explained[at] = explained_ns(facts, i);
+        figures->working[at] = working_ns(facts, i);
+    }
+    for (int64_t i = 0; i < summary->timeline.host_count; i++) {
+        const struct trace_event *event = summary->timeline.host[i];
+        int64_t step = steps_find(&summary->steps, event->start_ns);
+        if (step > 0 && event->kind == EVENT_KIND_OPERATOR && event->track == summary->host.loop)
+            figures->blocks[step - 1]++;
+    }
+    return true;
+}
+
+/* A host that runs ahead of its device spends no even time per step, so the device's work says how
+ * long a step took: from the end of the last step's work to the end of its own. False: a step has
+ * no work. */
+static bool measure_steps(struct step_figures *figures, const struct facts *facts)
+{
+    const struct steps *steps = &facts->summary->steps;
+
+    for (int64_t i = 1; i < steps->count; i++) {
+        const struct step *last = &steps->items[i - 1], *step = &steps->items[i];
+        int at = figures->count++;
+        if (last->work_end_ns == 0 || step->work_end_ns <= last->work_end_ns)
+            return false;
+        figures->length[at] = (double)(step->work_end_ns - last->work_end_ns);
+        figures->explained[at] = explained_ns(facts, i);
+        figures->working[at] = working_ns(facts, i);
+        figures->blocks[at] = (double)step->blocks;
+    }
+    return true;
+}
+
+static bool measure_lengths(struct step_figures *figures, const struct facts *facts)
+{
+    return facts->summary->timeline.host_alone ? measure_host_steps(figures, facts)
+                                               : measure_steps(figures, facts);
+}
+
+/* --- Steps that grow --- */
+
+enum { GROWING_STEPS_LEAST = 12, BESIDE = 3 };
+
+/* Steps of which the host's other work, while the device waits, takes longer and longer; how much
+ * longer than at the beginning it takes, on average. */
+struct step_growth {
+    int steps; /* 0: it does not grow */
+    double early_ns, late_ns;
+    double ns;
+};
+
+/* By how much the mean of a series is above its beginning, if it grows evenly: the medians of its
+ * first and last quarter lie an eighth of it from its ends. */
+static double above_beginning(const double *values, int count)
+{
+    int quarter = count / 4;
+    double early = stats_median(values, quarter);
+    double late = stats_median(values + count - quarter, quarter);
+
+    return fmax(0, stats_mean(values, count) - (early - (late - early) / 6));
+}
+
+/* Where an epoch ends, and what has grown begins anew: steps behind it have a third less. */
+static bool falls(const double *working, int at)
+{
+    return stats_median(working + at - BESIDE, BESIDE) > 1.5 * stats_median(working + at, BESIDE);
+}
+
+/* The longest stretch without such a fall. */
+static int longest_stretch(const struct step_figures *figures, int *first)
+{
+    int most = 0, from = 0;
+
+    for (int i = BESIDE; i <= figures->count; i++) {
+        if (i < figures->count && (i + BESIDE > figures->count || !falls(figures->working, i)))
+            continue;
+        if (i - from > most) {
+            most = i - from;
+            *first = from;
+        }
+        from = i;
+    }
+    return most;
+}
+
+/* Of two steps in a row: a gap is of the step that it begins in, where the step before may have had
+ * two. Steps themselves are less even: the device's work is in them, and what holds that up. */
+static bool measure_working(struct step_figures *figures, const struct facts *facts)
+{
+    if (facts_steps_are_guessed(facts) || !measure_lengths(figures, facts) || figures->count < 2)
+        return false;
+    for (int i = 0; i + 1 < figures->count; i++)
+        figures->working[i] = (figures->working[i] + figures->working[i + 1]) / 2;
+    figures->count--;
+    return true;
+}
+
+static struct step_growth growth_of_steps(const struct facts *facts)
+{
+    struct arena *scratch = arena_scratch(facts->summary->arena);
+    struct step_figures figures = step_figures(scratch, facts);
+    struct step_growth growth = { 0 };
+    int first = 0, count = 0;
+
+    if (measure_working(&figures, facts))
+        count = longest_stretch(&figures, &first);
+    if (count >= GROWING_STEPS_LEAST && !(stats_cv(figures.blocks + first, count) > UNEVEN / 2) &&
+        stats_grows(figures.working + first, count, &growth.early_ns, &growth.late_ns)) {
+        growth.steps = count;
+        growth.ns = above_beginning(figures.working + first, count);
+    }
+    arena_close(scratch);
+    return growth;
+}
+
+static bool judge_growing_steps(struct finding *finding, const struct facts *facts)
+{
+    struct step_growth growth = growth_of_steps(facts);
+
+    if (growth.steps == 0)
+        return false;
+    finding_says(finding,
+                 "in the first of %d steps in a row the host does other work for %s while the "
+                 "device waits, in the last ones for %s, for the same work on the device",
+                 growth.steps, quantity_time(growth.early_ns).text,
+                 quantity_time(growth.late_ns).text);
+    return finding_costs(finding, facts, growth.ns);
+}
+
 /* --- Other work --- */
 
 enum { NAMES_MOST = 3 };
@@ -324,12 +499,15 @@ static bool judge_host_work(struct finding *finding, const struct facts *facts)
 {
     bool alone = facts->summary->timeline.host_alone;
     double work = facts_host_ns(facts, HOST_WORKING);
-    double collecting = collecting_ns(facts);
+    const struct step_growth growth = growth_of_steps(facts);
+    const double parts[] = { collecting_ns(facts), growth.ns };
+    double known = 0;
 
-    if (collecting >= RULE_SHARE_LEAST * facts->step_ns) /* a finding of its own */
-        finding->replayed_share = fmax(0, 1 - collecting / work);
-    else
-        collecting = 0;
+    for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+        if (parts[i] >= RULE_SHARE_LEAST * facts->step_ns) /* a finding of its own */
+            known += parts[i];
+    if (known > 0)
+        finding->replayed_share = fmax(0, 1 - known / work);
     if (alone) {
         finding->title = "The loop does other work than its operators";
         finding->advice =
@@ -348,7 +526,7 @@ static bool judge_host_work(struct finding *finding, const struct facts *facts)
     /* The host is not to blame for what the thread's waits for a core may explain. */
     if (alone && work < 2 * facts->summary->trace->cost.core_wait_share * facts->step_ns)
         finding->confidence = CONFIDENCE_LOW;
-    return finding_replays(finding, facts, fmax(0, work - collecting));
+    return finding_replays(finding, facts, fmax(0, work - known));
 }
 
 /* PyTorch's profiler has rows for it if asked (record_python_gc_info). */
@@ -383,69 +561,9 @@ static bool judge_lost_core(struct finding *finding, const struct facts *facts)
 
 /* --- Steps of different lengths --- */
 
-#define UNEVEN 0.1 /* standard deviation over mean */
-
 /* On a host alone: the longest step over the shortest, and the fewest to compare. Threads that
  * outnumber the cores do that, as each operator of several threads waits for the last of them. */
 enum { THREEFOLD = 3, THREEFOLD_STEPS = 3 };
-
-/* The time that a step took, and how much of it is explained. */
-struct step_figures {
-    double *length, *explained, *blocks;
-    int count;
-};
-
-/* Idle time whose cause has a rule of its own, and messages, which wait for other ranks. */
-static double explained_ns(const struct facts *facts, int64_t step)
-{
-    static const enum host_kind activities[] = { HOST_LOADING, HOST_LOGGING, HOST_SAVING,
-                                                 HOST_ALLOCATING };
-    const struct idle_time *time = &facts->summary->idle.steps[step];
-    double ns = (double)facts->summary->steps.items[step].part_ns[STEP_COMMUNICATION];
-
-    for (size_t i = 0; i < ARRAY_SIZE(activities); i++)
-        ns += (double)idle_host_ns(time, activities[i]);
-    return ns;
-}
-
-/* A host that computes itself: its steps' own lengths, and how many operators of the loop begin in
- * each. */
-static bool measure_host_steps(struct step_figures *figures, const struct facts *facts)
-{
-    const struct summary *summary = facts->summary;
-
-    for (int64_t i = 1; i < summary->steps.count; i++) {
-        int at = figures->count++;
-        figures->length[at] = (double)summary->steps.items[i].duration_ns;
-        figures->explained[at] = explained_ns(facts, i);
-    }
-    for (int64_t i = 0; i < summary->timeline.host_count; i++) {
-        const struct trace_event *event = summary->timeline.host[i];
-        int64_t step = steps_find(&summary->steps, event->start_ns);
-        if (step > 0 && event->kind == EVENT_KIND_OPERATOR && event->track == summary->host.loop)
-            figures->blocks[step - 1]++;
-    }
-    return true;
-}
-
-/* A host that runs ahead of its device spends no even time per step, so the device's work says how
- * long a step took: from the end of the last step's work to the end of its own. False: a step has
- * no work. */
-static bool measure_steps(struct step_figures *figures, const struct facts *facts)
-{
-    const struct steps *steps = &facts->summary->steps;
-
-    for (int64_t i = 1; i < steps->count; i++) {
-        const struct step *last = &steps->items[i - 1], *step = &steps->items[i];
-        int at = figures->count++;
-        if (last->work_end_ns == 0 || step->work_end_ns <= last->work_end_ns)
-            return false;
-        figures->length[at] = (double)(step->work_end_ns - last->work_end_ns);
-        figures->explained[at] = explained_ns(facts, i);
-        figures->blocks[at] = (double)step->blocks;
-    }
-    return true;
-}
 
 /* Eight steps show a deviation; three do if one of them takes three times as long as another. The
  * first is left out. */
@@ -472,17 +590,14 @@ static bool judge_uneven_steps(struct finding *finding, const struct facts *fact
     int64_t steps = facts->summary->steps.count;
     bool alone = facts->summary->timeline.host_alone;
     struct arena *scratch = arena_scratch(facts->summary->arena);
-    struct step_figures figures = { ARENA_NEW(scratch, double, steps),
-                                    ARENA_NEW(scratch, double, steps),
-                                    ARENA_NEW(scratch, double, steps), 0 };
+    struct step_figures figures = step_figures(scratch, facts);
     bool found = false;
     double longer = 0;
 
     if (steps >= (alone ? THREEFOLD_STEPS : FACTS_STEPS_TO_REPEAT) &&
         facts->summary->first_uses.times.count == 0 &&
         facts_profiler_ns(facts) <= RULE_SHARE_LEAST * facts->step_ns &&
-        !facts_steps_are_guessed(facts) &&
-        (alone ? measure_host_steps : measure_steps)(&figures, facts)) {
+        !facts_steps_are_guessed(facts) && measure_lengths(&figures, facts)) {
         double cv = stats_cv(figures.length, figures.count);
         finding_judges(finding, "deviation over mean", cv, UNEVEN, UNEVEN);
         found = !(stats_cv(figures.blocks, figures.count) > UNEVEN / 2) &&
@@ -497,7 +612,8 @@ static bool judge_uneven_steps(struct finding *finding, const struct facts *fact
                          quantity_time(figures.length[figures.count - 1]).text);
         }
         stats_sort(figures.length, figures.count);
-        found = found && are_uneven(&figures, cv, alone) && !(collecting_ns(facts) > 0);
+        found = found && are_uneven(&figures, cv, alone) && !(collecting_ns(facts) > 0) &&
+                growth_of_steps(facts).steps == 0;
         finding_says(
             finding,
             "the standard deviation of %d steps is %.0f%% of their mean; half of them take %s or "
@@ -570,6 +686,27 @@ const struct rule rules_of_host[] = {
         .judge = judge_host_work,
         .site = SITE_WORKING,
         .alter = work_elsewhere,
+    },
+    {
+        .id = "growing_steps",
+        .title = "Steps get longer and longer",
+        .also = "slowdown over time, training gets slower and slower, quadratic",
+        .symptom =
+            "the host's work between launches takes half as long again in the last quarter of "
+            "an epoch as in the first, or more, and grows steadily (recorded steps); or "
+            "the steps of the whole run do (all that `record` timed)",
+        .meaning = "something grows with the run: a list that is walked, a history that is kept, "
+                   "a graph that is never freed",
+        .advice =
+            "look for what is appended to in each step and read as a whole (losses that keep "
+            "their graph, replay buffers, tables and logs that are written anew): append to it, "
+            "or sum it up as it comes",
+        .cost = "what exceeds the first of the recorded steps; of a whole run, its first quarter",
+        .threshold = "half as long again, and the later of two is the longer one in four of five "
+                     "pairs",
+        .bottleneck = BOTTLENECK_HOST_WORK,
+        .judge = judge_growing_steps,
+        .site = SITE_WORKING,
     },
     {
         .id = "garbage_collection",

@@ -21,22 +21,6 @@ const struct rule rules_of_program[] = {
         .site = SITE_NONE, /* the line is the recorder's */
     },
     {
-        .id = "growing_steps",
-        .title = "Steps get longer and longer",
-        .also = "slowdown over time",
-        .symptom = "steps of the last quarter of the run take half as long again as those of the "
-                   "first, or more, and they grow steadily (all steps that `record` timed)",
-        .meaning = "something grows with the run: a list that is walked, a history that is kept, "
-                   "a graph that is never freed",
-        .advice = "look for what is appended to in each step and read as a whole (losses that keep "
-                  "their graph, replay buffers, logs)",
-        .cost = "what exceeds the steps of the first quarter",
-        .threshold = "half as long again, in four of five pairs of pieces of the run",
-        .bottleneck = BOTTLENECK_HOST_WORK,
-        .judge = NULL,
-        .site = SITE_NONE, /* the recorded steps do not show what grows */
-    },
-    {
         .id = "host_memory_growth",
         .title = "The host's memory grows with every step",
         .also = "host memory leak, RAM leak, copy-on-write, DataLoader memory leak, OOM killer",

@@ -241,7 +241,8 @@ static void run_step(struct run *run, int number)
     if (loop->pause_name != NULL)
         spend(run, "cpu_op", loop->pause_name, loop->pause);
     else
-        run->now += loop->pause;
+        run->now +=
+            loop->pause + (loop->epoch > 0 ? number % loop->epoch : number) * loop->pause_growth;
     if (loop->other_device > 0)
         made_add("kernel", "elsewhere", 1, STREAM, later(run->now, run->device),
                  later(run->now, run->device) + loop->other_device, 0);

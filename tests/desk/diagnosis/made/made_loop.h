@@ -18,9 +18,11 @@ struct made_loop {
     int slow_step;    /* this one too, counted from 1; 0: none */
     int copies, copy, copy_call; /* how many; each on the device; each call on the host */
     int copy_bytes;
-    const char *copy_name;  /* NULL: a pinned one to the device */
-    bool copies_block;      /* their calls last until they are done */
-    int pause;              /* before the launches, in which the host does something else */
+    const char *copy_name; /* NULL: a pinned one to the device */
+    bool copies_block;     /* their calls last until they are done */
+    int pause;             /* before the launches, in which the host does something else */
+    int pause_growth; /* with each step that takes so much longer, and once more as before after
+                         `epoch` steps */
     const char *pause_name; /* of an operator that does it; NULL: nothing is recorded */
     int passes; /* phases "forward" that the launches are spread over; 0: no such phase */
     int launches;
