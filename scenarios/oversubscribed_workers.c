@@ -47,6 +47,9 @@ const struct scenario scenario_oversubscribed_workers = {
         { METRIC_HOST_SWITCHES, SHRINKS, .at_least = 5 },
         { METRIC_CPU_TIME, SHRINKS, .at_least = 1.3 },
     },
-    .accept = { { "oversubscribed_host", ANYWHERE }, { "data_loading", ANYWHERE } },
+    /* If loading is found, the advice is about threads all the same. */
+    .accept = { { "oversubscribed_host", ANYWHERE },
+                { "data_loading", ANYWHERE },
+                { "data_jitter", ANYWHERE } },
     .tolerated_after = { { "data_loading", ANYWHERE }, { "launch_bound", ANYWHERE } },
 };

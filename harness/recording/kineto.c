@@ -567,6 +567,10 @@ static void put_ours(struct writer *writer)
         fraction(writer, #member, about->counters.member);
     HARDWARE_COUNTERS(COUNTER)
 #undef COUNTER
+    if (isfinite(about->wanted_cores)) {
+        fraction(writer, "wanted_cores", about->wanted_cores);
+        integer(writer, "cores", about->cores);
+    }
     if (isfinite(about->other_cores))
         fraction(writer, "other_programs_cores", about->other_cores);
     json_put(writer->json, "}");

@@ -58,7 +58,9 @@ struct kineto_about {
 
     struct hardware_counters counters; /* of such steps without a tracer; unknown: not read */
 
-    double other_cores; /* that other programs used meanwhile, on average; NaN: not known */
+    double wanted_cores; /* by all threads of this process meanwhile; NaN: not known */
+    int cores;           /* that it may run on */
+    double other_cores;  /* that other programs used meanwhile, on average; NaN: not known */
 };
 
 /* Writes what was recorded to `path`, compressed where it ends in ".gz": whole, or not at all. Ends

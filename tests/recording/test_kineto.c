@@ -373,7 +373,9 @@ static void the_head_tells_the_device_and_the_cost(void **state)
                                   .steps = 40,
                                   .windows = 3,
                                   .step_time_us = 100,
-                                  .traced_step_time_us = 102.5 };
+                                  .traced_step_time_us = 102.5,
+                                  .wanted_cores = 3.5,
+                                  .cores = 2 };
     struct kineto_file file;
     const cJSON *device, *ours;
 
@@ -396,6 +398,8 @@ static void the_head_tells_the_device_and_the_cost(void **state)
     assert_float_equal(cJSON_GetObjectItem(ours, "peak_flops_per_second")->valuedouble, 2.5e12, 1);
     assert_null(cJSON_GetObjectItem(ours, "copy_bytes_per_second"));
     assert_float_equal(cJSON_GetObjectItem(ours, "tracing_overhead")->valuedouble, 0.025, 1e-9);
+    assert_float_equal(cJSON_GetObjectItem(ours, "wanted_cores")->valuedouble, 3.5, 1e-9);
+    assert_int_equal(cJSON_GetObjectItem(ours, "cores")->valuedouble, 2);
     kineto_file_release(&file);
 }
 

@@ -1,10 +1,12 @@
 /* Processor time of this process and its children from getrusage(), of all programs from
- * /proc/stat. */
+ * /proc/stat, and waits for it from schedstat (Documentation/scheduler/sched-stats.rst). */
 #include "harness/base/facts/cpu_times.h"
 
 #include "harness/base/clock.h"
 #include "harness/base/facts/system_file.h"
 
+#include <dirent.h>
+#include <limits.h>
 #include <math.h>
 #include <sched.h>
 #include <stdbool.h>
@@ -39,6 +41,32 @@ static int allowed_processors(cpu_set_t *set)
     return sched_getaffinity(0, sizeof *set, set) == 0 ? CPU_COUNT(set) : 0;
 }
 
+/* In seconds; NAN: the kernel does not say. */
+static double waited_for_core(const char *root)
+{
+    char path[PATH_MAX];
+    double waited = NAN;
+    DIR *tasks;
+
+    snprintf(path, sizeof path, "%s/proc/self/task", root);
+    tasks = opendir(path);
+    for (struct dirent *task; tasks != NULL && (task = readdir(tasks)) != NULL;) {
+        FILE *file;
+        double ns;
+
+        snprintf(path, sizeof path, "/proc/self/task/%.20s/schedstat", task->d_name);
+        file = task->d_name[0] != '.' ? system_file_open(root, path) : NULL;
+        if (file == NULL)
+            continue;
+        if (fscanf(file, "%*f %lf", &ns) == 1)
+            waited = (isnan(waited) ? 0 : waited) + ns * 1e-9;
+        fclose(file);
+    }
+    if (tasks != NULL)
+        closedir(tasks);
+    return waited;
+}
+
 /* The kernel counts in ticks of 10 ms: over a second that is 1% of a core. */
 void cpu_times_read(struct cpu_times *times, const char *root)
 {
@@ -49,7 +77,9 @@ void cpu_times_read(struct cpu_times *times, const char *root)
     cpu_set_t set;
     int count = 0, number;
 
-    *times = (struct cpu_times){ .own = NAN, .now = (double)clock_ns() * 1e-9 };
+    *times = (struct cpu_times){ .own = NAN,
+                                 .waited = waited_for_core(root),
+                                 .now = (double)clock_ns() * 1e-9 };
     if (getrusage(RUSAGE_CHILDREN, &children) == 0)
         times->own = (double)clock_process_cpu_ns() * 1e-9 + seconds(children.ru_utime) +
                      seconds(children.ru_stime);
@@ -76,6 +106,14 @@ struct cpu_loss cpu_loss_between(const struct cpu_times *first, const struct cpu
     return (struct cpu_loss){ .others = others < 0 ? 0 : others / lasted,
                               .stolen = (second->stolen - first->stolen) / lasted,
                               .cores = cores };
+}
+
+/* Threads that ended between the readings take their waits along. */
+double cpu_wanted_between(const struct cpu_times *first, const struct cpu_times *second)
+{
+    double waited = second->waited - first->waited;
+
+    return (second->own - first->own + (waited < 0 ? 0 : waited)) / (second->now - first->now);
 }
 
 static bool is_much(double cores, const struct cpu_loss *loss)

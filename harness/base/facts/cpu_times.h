@@ -11,6 +11,7 @@ struct cpu_times {
     double busy, stolen; /* since boot: of all programs; kept by a virtual machine's host */
     double own;          /* of this process and of those of its children that it has waited for */
     double now;          /* of the clock */
+    double waited;       /* for a core, by the threads that this process has now */
 };
 
 /* `root` as of system_file_line. */
@@ -24,6 +25,10 @@ struct cpu_loss {
 };
 
 struct cpu_loss cpu_loss_between(const struct cpu_times *first, const struct cpu_times *second);
+
+/* How many cores all threads of this process wanted on average: those that ran, and those that
+ * waited to. NAN: not known. */
+double cpu_wanted_between(const struct cpu_times *first, const struct cpu_times *second);
 
 /* Whether others used, or the host kept, more than a tenth of the cores. */
 bool cpu_loss_is_large(const struct cpu_loss *loss);

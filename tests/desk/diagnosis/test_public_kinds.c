@@ -443,6 +443,9 @@ static struct found judge_loading(const char *category, const char *name, const 
 #define LOADER(reads, computes)                                                                    \
     OLD_GPU ",\"chokepoint\":{\"loader_reads_share\":" reads                                       \
             ",\"loader_computes_share\":" computes "}"
+#define CORES(wanted, reads)                                                                       \
+    OLD_GPU ",\"chokepoint\":{\"loader_reads_share\":" reads ",\"wanted_cores\":" wanted           \
+            ",\"cores\":2}"
 
 static void the_loader_is_told_by_what_it_does(void **state)
 {
@@ -463,6 +466,13 @@ static void the_loader_is_told_by_what_it_does(void **state)
         { "python_function", "train.py(9): work", LOADER("0.1", "0.7"), "70% of loading is",
           "decode less" },
         { "python_function", "train.py(9): work", LOADER("0.4", "0.4"), NULL,
+          "prepare the next input" },
+        /* More threads have no core to run on, unless they only wait for files. */
+        { "python_function", "train.py(9): work", CORES("8", "0.1"), "want 8 cores, of 2",
+          "no more threads than cores" },
+        { "python_function", "train.py(9): work", CORES("8", "0.8"), "80% of loading is",
+          "larger files" },
+        { "python_function", "train.py(9): work", CORES("2.1", "0.1"), NULL,
           "prepare the next input" },
     };
 

@@ -246,14 +246,14 @@ static void others_are_told_from_the_processs_own_time(void **state)
         struct cpu_times second;
         enum check_status steal, others;
     } cases[] = {
-        { { 105, 10.01, 5, 20 }, CHECK_OK, CHECK_OK }, /* all of it was this process */
-        { { 107, 10.01, 5, 20 }, CHECK_OK, CHECK_OK },
-        { { 115, 10.01, 5, 20 }, CHECK_OK, CHECK_LOW },
-        { { 119, 11, 5, 20 }, CHECK_LOW, CHECK_FAIL },
-        { { 105, 15, 5, 20 }, CHECK_FAIL, CHECK_OK },
-        { { NAN, 15, 5, 20 }, CHECK_NONE, CHECK_NONE },
+        { { 105, 10.01, 5, 20, 0 }, CHECK_OK, CHECK_OK }, /* all of it was this process */
+        { { 107, 10.01, 5, 20, 0 }, CHECK_OK, CHECK_OK },
+        { { 115, 10.01, 5, 20, 0 }, CHECK_OK, CHECK_LOW },
+        { { 119, 11, 5, 20, 0 }, CHECK_LOW, CHECK_FAIL },
+        { { 105, 15, 5, 20, 0 }, CHECK_FAIL, CHECK_OK },
+        { { NAN, 15, 5, 20, 0 }, CHECK_NONE, CHECK_NONE },
     };
-    static const struct cpu_times first = { 100, 10, 0, 10 };
+    static const struct cpu_times first = { 100, 10, 0, 10, 0 };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct checks checks = { .count = 0 };
@@ -279,10 +279,13 @@ static void processor_time_is_that_of_our_processors_in_seconds(void **state)
              "cpu%d 500 500 500 9999 50 10 20 500 7 8\n",
              first, CPU_SETSIZE - 1);
     made_machine_put("proc/stat", stat);
+    made_machine_put("proc/self/task/17/schedstat", "5000000000 1500000000 12\n");
+    made_machine_put("proc/self/task/18/schedstat", "100 500000000 3\n");
     cpu_times_read(&times, made_machine_root());
     assert_true(times.busy == 6.3);
     assert_true(times.stolen == 4);
     assert_true(times.own >= 0);
+    assert_true(times.waited == 2);
     made_machine_put("proc/stat", "intr 1\n");
     cpu_times_read(&times, made_machine_root());
     assert_true(isnan(times.busy));

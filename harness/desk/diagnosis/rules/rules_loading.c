@@ -137,6 +137,29 @@ static double lost_without_tracer(struct finding *finding, const struct facts *f
     return lost_by_events(finding, facts);
 }
 
+/* If a program's threads want twice as many cores as there are, they wait for each other, and more
+ * workers or batches ahead would wait with them. A loop, its workers and a device on the same cores
+ * want more than there are, too, but not that many: 2.3 of 2 where each worker has one thread, and
+ * 14 where it has 16 (scenario oversubscribed_workers). */
+#define TAKEN 2
+
+static void say_cores(struct finding *finding, const struct facts *facts)
+{
+    const struct trace_cost *cost = &facts->summary->trace->cost;
+
+    if (!(cost->cores > 0 && cost->wanted_cores >= TAKEN * cost->cores))
+        return;
+    finding_says(finding, "; all threads of the program and of its loader want %.3g cores, of %.0f",
+                 cost->wanted_cores, cost->cores);
+    finding->advice =
+        facts->program.trains
+            ? "use no more threads than cores in the loader (OMP_NUM_THREADS=1, "
+              "cv2.setNumThreads(0) in worker_init_fn), decode less (smaller files, a faster "
+              "decoder), or store samples decoded: more workers would wait for a core"
+            : "use no more threads than cores, or make the input cheaper: more threads would wait "
+              "for a core";
+}
+
 /* If it is known what takes half of the loader's time, the advice is about that. */
 static void say_part(struct finding *finding, const struct facts *facts)
 {
@@ -166,8 +189,10 @@ static void say_part(struct finding *finding, const struct facts *facts)
             finding_says(finding, "; %.0f%% of loading is %s", 100 * fmin(1, parts[i].share),
                          parts[i].does);
             finding->advice = parts[i].advice;
-            return;
+            break;
         }
+    if (!(shares.reads >= PART_LEAST))
+        say_cores(finding, facts);
 }
 
 static bool judge_data_loading(struct finding *finding, const struct facts *facts)
@@ -290,7 +315,10 @@ static bool judge_uneven(struct finding *finding, const struct facts *facts, boo
 
 static bool judge_data_jitter(struct finding *finding, const struct facts *facts)
 {
-    return judge_uneven(finding, facts, false);
+    if (!judge_uneven(finding, facts, false))
+        return false;
+    say_cores(finding, facts);
+    return true;
 }
 
 static bool judge_epoch_gap(struct finding *finding, const struct facts *facts)

@@ -154,11 +154,12 @@ static enum status count_window(struct trace_run *run, struct training *training
     return STATUS_OK;
 }
 
-/* `first` was read when the recording began. */
+/* `first` was read before the device was opened, `ready` when all was warm. */
 static enum status write_trace(struct trace_run *run, const struct training *training,
-                               const struct cpu_times *first)
+                               const struct cpu_times *first, const struct cpu_times *ready)
 {
     struct cpu_times last;
+    struct cpu_loss loss;
     char settings[KNOBS_TEXT], path[PATH_MAX];
     struct kineto_about about = {
         .name = run->name,
@@ -181,7 +182,10 @@ static enum status write_trace(struct trace_run *run, const struct training *tra
     if (!(run->step_time_us > 0))
         about.spread = fmax(about.spread, spread_of(run->wait_us, run->plan.windows));
     cpu_times_read(&last, "/");
-    about.other_cores = cpu_loss_between(first, &last).others;
+    loss = cpu_loss_between(first, &last);
+    about.other_cores = loss.others;
+    about.cores = loss.cores;
+    about.wanted_cores = cpu_wanted_between(ready, &last);
     TRY(knobs_print(run->config, settings, sizeof settings));
     TRY(rank_trace_name(path, sizeof path, run->path, ranks_rank(), ranks_count()));
     TRY(kineto_write(path, run->trace, &about));
@@ -206,7 +210,7 @@ enum status trace_run_record(struct trace_run *run)
     struct device *device = NULL;
     struct training *training = NULL;
     struct pace pace;
-    struct cpu_times first;
+    struct cpu_times first, ready;
     double uncounted_us;
     enum status status = STATUS_OK;
 
@@ -214,6 +218,7 @@ enum status trace_run_record(struct trace_run *run)
     TRY_OUT(trace_open(&run->trace, 0));
     TRY_OUT(session_open_device(run->protocol, trace_sink(run->trace), &device));
     TRY_OUT(open_run(run, device, &training, &pace));
+    cpu_times_read(&ready, "/");
     if (run->step_time_us > 0) { /* nothing was waited for */
         pace.us = run->step_time_us;
         plan_windows(run, &pace);
@@ -230,7 +235,7 @@ enum status trace_run_record(struct trace_run *run)
                 run_traced_window(run, training, device, &run->traced_us[run->plan.windows - 1]));
     TRY_OUT(training_log_status(training)); /* or the trace would lack what the settings ask for */
     TRY_OUT(count_window(run, training, device));
-    TRY_OUT(write_trace(run, training, &first));
+    TRY_OUT(write_trace(run, training, &first, &ready));
 
 out:
     close_run(training, device);
