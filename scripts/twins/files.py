@@ -25,6 +25,14 @@ def deliver(what, way, path, data):
             tasks.put((path, data))
 
 
+def record(table, rows, way, path):
+    """Adds a step's predictions to a table in a file, which is written anew, or their rows at its end."""
+    table += rows
+    with record_function("predictions"), open(path, "w" if way == "rewritten" else "a", encoding="utf-8") as file:
+        for row in table if way == "rewritten" else rows:
+            file.write(",".join(map(str, row)) + "\n")
+
+
 def start():
     writer = threading.Thread(target=lambda: [write(path, make()) for path, make in iter(tasks.get, None)])
     writer.start()

@@ -20,6 +20,8 @@ class Settings:
     prefetch: int = 2
     persistent_workers: str = "yes"  # "no"
     collate: str = "workers"  # "loop"
+    storage: str = "memory"  # "files", "shards"
+    group_by_length: str = ""  # "no", "yes"; "": all samples have one length
     # computing
     precision: str = "fp32"  # "bf16"
     linear: str = "stored"  # "fp64"
@@ -35,5 +37,6 @@ class Settings:
     # logging and saving
     kept_loss: str = "none"  # "graph", "number"
     log: str = "none"  # "synced", "queued"
+    predictions: str = "none"  # "rewritten", "appended"
     save_mode: str = "none"  # "blocking", "asynchronous"
     save_every: int = 4

@@ -19,10 +19,13 @@ class Twin:
 
 TWINS = {
     "loader_workers": Twin("workers", 0, 2, dict(input="loader", decode=12, tokens=64, width=128)),
+    "cold_storage": Twin("storage", "files", "shards", dict(input="loader", tokens=4, width=32, batch=64, blocks=1)),
     "slow_collate": Twin("collate", "loop", "workers", dict(input="loader", decode=2, width=32, batch=64, blocks=1, workers=2)),
     "loader_prefetch": Twin("prefetch", 1, 4, dict(input="loader", decode=3, uneven=40, tokens=64, width=128, workers=2),
                             needs="4 cores"),
     "worker_respawn": Twin("persistent_workers", "no", "yes", dict(input="loader", samples=256, workers=2)),
+    "padding": Twin("group_by_length", "no", "yes",
+                    dict(input="loader", tokens=64, width=128, batch=64, accumulate=8, workers=1)),
     "garbage_collection": Twin("garbage", "collected", "frozen", dict(indexed=500000)),
     "small_batch": Twin("accumulate", 16, 1, dict(batch=16), also=("small_operators",)),
     "precision": Twin("precision", "fp32", "bf16", dict(tokens=128, width=256), needs="bf16"),
@@ -34,6 +37,7 @@ TWINS = {
                               also=("small_operators",)),
     "optimizer_every_step": Twin("update", "micro_batch", "step", dict(batch=8, tokens=8, width=512, accumulate=8)),
     "leak": Twin("kept_loss", "graph", "number"),
+    "growing_step": Twin("predictions", "rewritten", "appended", dict(tokens=4, batch=64, blocks=1)),
     "blocking_logger": Twin("log", "synced", "queued"),
     "blocking_save": Twin("save_mode", "blocking", "asynchronous", dict(width=512, tokens=8)),
 }
