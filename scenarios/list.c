@@ -10,6 +10,7 @@
     X(launch_overhead)                                                                             \
     X(item_sync)
 #define OTHERS(X)                                                                                  \
+    X(cold_storage)                                                                                \
     X(slow_collate)                                                                                \
     X(oversubscribed_workers)                                                                      \
     X(loader_prefetch)                                                                             \
@@ -41,6 +42,7 @@
     X(fragmentation)                                                                               \
     X(leak)                                                                                        \
     X(cache_flush)                                                                                 \
+    X(growing_step)                                                                                \
     X(network_logger)                                                                              \
     X(blocking_logger)                                                                             \
     X(blocking_save)                                                                               \

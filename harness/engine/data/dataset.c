@@ -15,6 +15,7 @@
 #include "harness/engine/data/images/jpeg.h"
 #include "harness/engine/data/own_images.h"
 #include "harness/engine/data/sequences.h"
+#include "harness/engine/data/shards.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -36,6 +37,7 @@ struct dataset {
     struct dataset_config config;
     struct image_folder folder; /* images only, as what follows */
     atomic_bool *is_damaged;    /* by file, those of the first split first */
+    struct shards *shards;      /* of the training split; NULL: it is read file by file */
 };
 
 struct sample_reader {
@@ -43,7 +45,7 @@ struct sample_reader {
     struct jpeg_decoder *decoder; /* images only, as what follows */
     unsigned char *file;
     size_t capacity;
-    int64_t read_ns;
+    struct sample_reading reading;
 };
 
 /* Knobs have ranges of their own; these are what the code can make and decode. */
@@ -65,6 +67,10 @@ static enum status check_config(const struct dataset_config *config)
         (config->jpeg_pixels < GENERATED_PIXELS_MIN || config->jpeg_pixels > GENERATED_PIXELS_MAX))
         FAIL(STATUS_BAD_USAGE, "JPEG files of %d x %d pixels are not made; choose %d to %d",
              config->jpeg_pixels, config->jpeg_pixels, GENERATED_PIXELS_MIN, GENERATED_PIXELS_MAX);
+    if (config->in_shards && config->jpeg_pixels == 0)
+        FAIL(STATUS_BAD_USAGE,
+             "storage=shards would copy your files into their folder; set jpeg_pixels, so that "
+             "they are copied elsewhere first, or storage=files");
 
     return STATUS_OK;
 }
@@ -75,6 +81,8 @@ static uint32_t file_count(const struct dataset *dataset)
 
     return splits[SPLIT_TRAIN].count + splits[SPLIT_HELD_OUT].count;
 }
+
+static enum status make_shards(struct dataset *dataset, const char *folder);
 
 enum status dataset_open(struct dataset **dataset, const struct dataset_config *config)
 {
@@ -95,6 +103,8 @@ enum status dataset_open(struct dataset **dataset, const struct dataset_config *
         snprintf(path, sizeof path, "%s", config->folder);
     TRY_OUT(image_folder_read(&(*dataset)->folder, path));
     TRY_OUT(rows_make(&(*dataset)->is_damaged, file_count(*dataset)));
+    if (config->in_shards)
+        TRY_OUT(make_shards(*dataset, path));
 
 out:
     if (status != STATUS_OK) {
@@ -109,6 +119,7 @@ void dataset_close(struct dataset *dataset)
     if (dataset == NULL)
         return;
     image_folder_release(&dataset->folder);
+    shards_close(dataset->shards);
     free(dataset->is_damaged);
     free(dataset);
 }
@@ -256,6 +267,8 @@ static enum status read_sample_file(struct sample_reader *reader, const char *pa
     if (file < 0 || fstat(file, &info) != 0)
         FAIL_OUT(is_of_process(errno) ? STATUS_IO : STATUS_BAD_INPUT, "%.300s cannot be read: %s",
                  path, strerror(errno));
+    if (reader->dataset->config.drops_cache)
+        posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED);
     TRY_OUT(reserve_file(reader, (size_t)info.st_size, path));
     while (*bytes < (size_t)info.st_size) {
         ssize_t count = read(file, reader->file + *bytes, (size_t)info.st_size - *bytes);
@@ -279,29 +292,74 @@ out:
     return status;
 }
 
-static enum status read_timed(struct sample_reader *reader, const char *path, size_t *bytes)
+/* A file that could not be read when shards were made has no bytes there. */
+static enum status take_from_shard(struct sample_reader *reader, uint32_t index, const char *path,
+                                   size_t *bytes)
 {
-    int64_t begin_ns = clock_ns();
-    enum status status = read_sample_file(reader, path, bytes);
+    struct shards *shards = reader->dataset->shards;
+    bool reads;
 
-    reader->read_ns += clock_ns() - begin_ns;
+    *bytes = shards_size(shards, index);
+    if (*bytes == 0)
+        FAIL(STATUS_BAD_INPUT, "%.300s could not be read", path);
+    TRY(reserve_file(reader, *bytes, path));
+    TRY(shards_take(shards, index, reader->file, &reads));
+    reader->reading.count += reads;
+
+    return STATUS_OK;
+}
+
+/* Reads the file of a sample, from wherever it is. */
+static enum status read_sample(struct sample_reader *reader, enum split split, uint32_t index,
+                               size_t *bytes)
+{
+    const struct dataset *dataset = reader->dataset;
+    const char *path = dataset->folder.splits[split].files[index].path;
+    int64_t begin_ns = clock_ns();
+    enum status status;
+
+    if (dataset->shards != NULL && split == SPLIT_TRAIN) {
+        status = take_from_shard(reader, index, path, bytes);
+    } else {
+        status = read_sample_file(reader, path, bytes);
+        reader->reading.count++;
+    }
+    reader->reading.ns += clock_ns() - begin_ns;
     return status;
 }
 
-int64_t sample_reader_read_ns(const struct sample_reader *reader)
+struct sample_reading sample_reader_reading(const struct sample_reader *reader)
 {
-    return reader->read_ns;
+    return reader->reading;
 }
 
-static enum status load_image(struct sample_reader *reader, const char *path, int size, void *input)
+static enum status make_shards(struct dataset *dataset, const char *folder)
 {
-    size_t bytes;
+    enum status status = STATUS_OK;
+    const struct image_list *files = &dataset->folder.splits[SPLIT_TRAIN];
+    struct sample_reader *reader = NULL;
 
-    TRY(read_timed(reader, path, &bytes));
-    TRY(jpeg_decode_square(reader->decoder, reader->file, bytes, path, size,
-                           reader->dataset->config.scales, input));
+    TRY_OUT(sample_reader_open(&reader, dataset));
+    TRY_OUT(shards_open(&dataset->shards, folder, files->count, dataset->config.drops_cache));
+    for (uint32_t i = 0; i < files->count; i++) {
+        size_t bytes = 0;
+        status = read_sample_file(reader, files->files[i].path, &bytes);
+        if (status != STATUS_BAD_INPUT) /* whoever loads the sample will say so */
+            TRY_OUT(status);
+        TRY_OUT(shards_add(dataset->shards, reader->file, status == STATUS_OK ? bytes : 0));
+    }
+    TRY_OUT(shards_finish(dataset->shards));
 
-    return STATUS_OK;
+out:
+    sample_reader_close(reader);
+    return status;
+}
+
+static enum status decode_image(struct sample_reader *reader, const char *path, size_t bytes,
+                                int size, void *input)
+{
+    return jpeg_decode_square(reader->decoder, reader->file, bytes, path, size,
+                              reader->dataset->config.scales, input);
 }
 
 enum status sample_load(struct sample_reader *reader, enum split split, uint32_t index, void *input,
@@ -310,6 +368,7 @@ enum status sample_load(struct sample_reader *reader, enum split split, uint32_t
     const struct dataset *dataset = reader->dataset;
     const struct image_file *file;
     enum status status;
+    size_t bytes;
 
     if (dataset->config.kind == DATA_SEQUENCES) {
         sequence_draw(&dataset->config, split, index, input, label, length);
@@ -318,7 +377,9 @@ enum status sample_load(struct sample_reader *reader, enum split split, uint32_t
     file = &dataset->folder.splits[split].files[index];
     *label = file->label;
     *length = 0;
-    status = load_image(reader, file->path, dataset->config.image_size, input);
+    status = read_sample(reader, split, index, &bytes);
+    if (status == STATUS_OK)
+        status = decode_image(reader, file->path, bytes, dataset->config.image_size, input);
     /* The file is marked, and the caller takes another sample (sample_load_usable()). */
     if (status == STATUS_BAD_INPUT) {
         uint32_t before = split == SPLIT_TRAIN ? 0 : dataset->folder.splits[SPLIT_TRAIN].count;
@@ -334,7 +395,7 @@ enum status sample_read(struct sample_reader *reader, enum split split, uint32_t
 
     if (dataset->config.kind == DATA_SEQUENCES)
         return STATUS_OK;
-    return read_timed(reader, dataset->folder.splits[split].files[index].path, &bytes);
+    return read_sample(reader, split, index, &bytes);
 }
 
 struct dataset_damage dataset_damage(const struct dataset *dataset)
@@ -390,8 +451,10 @@ static enum status time_file(struct sample_reader *reader, const uint8_t *jpeg, 
     snprintf(path, sizeof path, "/proc/self/fd/%d", file);
     for (int i = 0; i < TIMINGS_A_FILE; i++) {
         int64_t begin = clock_ns();
+        size_t read;
 
-        TRY_OUT(load_image(reader, path, image_size, rgb));
+        TRY_OUT(read_sample_file(reader, path, &read));
+        TRY_OUT(decode_image(reader, path, read, image_size, rgb));
         ns[i] = (double)(clock_ns() - begin);
     }
 

@@ -78,8 +78,11 @@ enum status sample_load(struct sample_reader *reader, enum split split, uint32_t
  * there is nothing to read. Errors: those of sample_load(). */
 enum status sample_read(struct sample_reader *reader, enum split split, uint32_t index);
 
-/* How long a reader has read files so far, in nanoseconds. */
-int64_t sample_reader_read_ns(const struct sample_reader *reader);
+/* The files, or shards of many, that a reader has read so far, and how long that took. */
+struct sample_reading {
+    int64_t count, ns;
+};
+struct sample_reading sample_reader_reading(const struct sample_reader *reader);
 
 /* Reads every file once, so that later reads find them in the host's memory. Sequences need no
  * reading. Errors: those of dataset_open(). */

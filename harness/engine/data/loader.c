@@ -211,7 +211,8 @@ static void load_claimed(struct loader *loader, struct slot *slot, struct sample
                          bool reads_only)
 {
     int64_t begin_ns = clock_ns(), begin_cpu_ns = clock_thread_cpu_ns(), wall_ns, damaged = 0;
-    int64_t read_ns = *reader != NULL ? sample_reader_read_ns(*reader) : 0;
+    struct sample_reading before =
+        *reader != NULL ? sample_reader_reading(*reader) : (struct sample_reading){ 0 };
     enum status status;
 
     slot->rested_ns = 0;
@@ -227,8 +228,10 @@ static void load_claimed(struct loader *loader, struct slot *slot, struct sample
     loader->statistics.damaged += damaged;
     wall_ns = clock_ns() - begin_ns - slot->rested_ns;
     loader->statistics.load_ns += wall_ns;
-    if (*reader != NULL)
-        loader->statistics.read_ns += sample_reader_read_ns(*reader) - read_ns;
+    if (*reader != NULL) {
+        loader->statistics.read_ns += sample_reader_reading(*reader).ns - before.ns;
+        loader->statistics.reads += sample_reader_reading(*reader).count - before.count;
+    }
     if (is_starved(loader, wall_ns, clock_thread_cpu_ns() - begin_cpu_ns)) {
         /* Linux does not let a thread leave the idle class without a privilege. So starving workers
          * finish the batches they have claimed and exit, and new ones replace them. */

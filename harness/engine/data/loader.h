@@ -38,6 +38,7 @@ struct loader_statistics {
     int64_t late;          /* batches that were not ready when the caller wanted them */
     int64_t load_ns;       /* summed over threads: reading and decoding */
     int64_t read_ns;       /* its part for the files */
+    int64_t reads;         /* of files, or of shards of many samples */
     int64_t threads_started;
     int64_t ready; /* now: loaded and not handed out */
 };

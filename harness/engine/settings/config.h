@@ -55,6 +55,8 @@ struct dataset_config {
     int jpeg_pixels;  /* images: side of the files in pixels; 0: the user's, as they are */
     bool scales;      /* images: the decoder shrinks larger files */
     int threads;      /* images: of the library that resizes each, at least 1 */
+    bool drops_cache; /* images: a file's pages leave the host's memory before it is read */
+    bool in_shards;   /* images: files are read from shards, many at once (shards.h) */
     bool uneven;      /* images: a few files are many times as large; generated ones only */
     int tokens;       /* sequences: the longest, including the class token (id 0) at position 0 */
     int vocabulary;   /* sequences: ids 0 .. vocabulary - 1 */
@@ -228,6 +230,11 @@ enum self_comparison { SELF_COMPARISON_NONE, SELF_COMPARISON_ONE, SELF_COMPARISO
 enum garbage_mode { GARBAGE_NONE, GARBAGE_COLLECTED, GARBAGE_FROZEN };
 enum { COLLECT_EVERY = 10 }; /* steps */
 
+/* Each step adds its predictions to a table, which begins anew with every epoch. It is written to a
+ * file: PREDICTIONS_REWRITTEN: as a whole, after each step. PREDICTIONS_APPENDED: the step's rows,
+ * after those that are there. */
+enum predictions_mode { PREDICTIONS_NONE, PREDICTIONS_REWRITTEN, PREDICTIONS_APPENDED };
+
 /* KEPT_NUMBER: the ring keeps the loss as a number. KEPT_GRAPH: so does it, but all activations
  * that backward read stay allocated as well, until an epoch begins. */
 enum kept_loss { KEPT_NUMBER, KEPT_GRAPH };
@@ -240,6 +247,8 @@ struct logging_config {
     int collect_every; /* steps; 0: never. Set by knobs_resolve */
     enum accuracy_mode accuracy;
     int read_logits_every; /* steps; 0: never. Set by knobs_resolve */
+    enum predictions_mode predictions;
+    int predictions_every; /* as read_logits_every */
     enum timer timer;
     enum self_comparison self_comparison;
     bool profiles; /* every pass with its call stack (stack_profiler.h) */

@@ -136,6 +136,16 @@ static const struct knob knobs[] = {
     KNOB(resize_threads, COUNT, data.threads, FROM_TO(1, 64), .healthy = "1",
          .acts = "data=images input=cached|decoded", KEEPS_RESULTS,
          .text = "threads of the library that resizes a decoded image, in each loader thread"),
+    KNOB(page_cache, YES_NO, data.drops_cache, .values = "kept|dropped", .healthy = "kept",
+         .acts = "data=images input=cached|decoded", KEEPS_RESULTS,
+         .text =
+             "files that are read stay in the host's memory; or are dropped from it before they "
+             "are read again, as those of a data set that is larger"),
+    KNOB(storage, YES_NO, data.in_shards, .values = "files|shards", .healthy = "files",
+         .acts = "data=images input=cached|decoded", KEEPS_RESULTS,
+         .text =
+             "samples are read from a file each; or from shards of many samples, which are read "
+             "whole, and kept in memory until each of their samples has been used"),
     KNOB(host_memory, YES_NO, transfer.pinned, .values = "pageable|pinned", .healthy = "pinned",
          .acts = "input=loaded|cached|decoded", KEEPS_RESULTS,
          .text = "host memory that batches are loaded into"),
@@ -207,6 +217,10 @@ static const struct knob knobs[] = {
          KEEPS_RESULTS,
          .text = "right answers: not counted; on the host, which waits for the logits in every "
                  "step; or on the device, whose sum is read at the end"),
+    KNOB(predictions, CHOICE, logging.predictions, .values = "none|rewritten|appended",
+         .healthy = "none", .acts = "accuracy=host", KEEPS_RESULTS,
+         .text = "a table of the epoch's logits and labels in a file: none; written whole after "
+                 "each step; or with the rows of the step appended"),
     KNOB(timer, CHOICE, logging.timer, .values = "no|queue|cold|end", .healthy = "no",
          KEEPS_RESULTS,
          .text = "the loop's own time of a step: no; until its work is queued; until the device "

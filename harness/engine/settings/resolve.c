@@ -109,6 +109,8 @@ static void fill(struct training_config *config, const struct device_properties 
                                   ? LAUNCH_GRAPH
                                   : LAUNCH_EAGER;
     config->logging.read_logits_every = config->logging.accuracy == ACCURACY_HOST ? 1 : 0;
+    config->logging.predictions_every =
+        config->logging.predictions != PREDICTIONS_NONE ? config->logging.read_logits_every : 0;
     config->logging.collect_every = config->logging.garbage != GARBAGE_NONE ? COLLECT_EVERY : 0;
     /* A rank that has a part of the parameters updates that part, and needs no more of the
      * state. */

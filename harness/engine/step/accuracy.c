@@ -1,6 +1,7 @@
 /* The training samples that are classified right, counted while they are trained on. The host
- * counts in logits and labels that it copies at the end of every step, or adds up what a kernel has
- * counted (op_accuracy()). */
+ * counts in logits and labels that it copies at the end of every step, and may keep these in a
+ * table; or it adds up what a kernel has counted (op_accuracy()). */
+#include "harness/engine/step/parts/prediction_table.h"
 #include "harness/engine/step/training_parts.h"
 
 #include "harness/base/rows.h"
@@ -90,6 +91,66 @@ const struct periodic periodic_accuracy = {
     .open = open_accuracy,
     .run = count_on_host,
     .close = close_accuracy,
+};
+
+/* --- The table of predictions --- */
+
+struct predictions {
+    struct prediction_table *table;
+    int64_t epoch; /* in steps */
+};
+
+static enum status open_predictions(struct training *training)
+{
+    const struct model_shape *shape = &training->encoder->shape;
+    int64_t epoch = (int64_t)dataset_count(training->dataset, SPLIT_TRAIN) /
+                    (training->layout.samples * training->config.loader.parts);
+
+    if (training->config.logging.predictions_every == 0)
+        return STATUS_OK;
+    TRY(rows_make(&training->predictions, 1));
+    training->predictions->epoch = epoch > 0 ? epoch : 1;
+    return prediction_table_open(&training->predictions->table,
+                                 training->predictions->epoch * shape->samples, shape->classes,
+                                 training->config.logging.predictions);
+}
+
+/* Of the logits that the host has just counted in. */
+static enum status write_predictions(struct training *training)
+{
+    const struct accuracy *accuracy = training->accuracy;
+    const struct encoder *encoder = micro_batch_encoder(training->micro_batches, 0);
+    struct prediction_table *table = training->predictions->table;
+    int64_t bytes;
+
+    if (training->steps % training->predictions->epoch == 0)
+        prediction_table_clear(table);
+    for (int i = 0; i < encoder->shape.samples; i++) {
+        float *logits = prediction_table_add(table, accuracy->labels[i]);
+        for (int c = 0; c < encoder->shape.classes; c++)
+            logits[c] =
+                widened(accuracy->logits, encoder->logits->dtype, i * encoder->logits->width + c);
+    }
+    TRY(prediction_table_write(table, &bytes));
+    training->table_bytes += bytes;
+
+    return STATUS_OK;
+}
+
+static void close_predictions(struct training *training)
+{
+    if (training->predictions == NULL)
+        return;
+    prediction_table_close(training->predictions->table);
+    free(training->predictions);
+}
+
+const struct periodic periodic_predictions = {
+    .phase = "predictions",
+    .every = offsetof(struct training_config, logging.predictions_every),
+    .open = open_predictions,
+    .run = write_predictions,
+    .close = close_predictions,
 };
 
 enum status training_right(struct training *training, int64_t *right)

@@ -72,6 +72,9 @@
     X(SUBMISSION_TIME, "submission_time", "us", "host time spent queueing a step's device work")   \
     X(TRANSFER_TIME, "transfer_time", "us",                                                        \
       "host time spent queueing the copies of a step's batch, or blocked in them")                 \
+    X(READS_PER_STEP, "reads_per_step", "",                                                        \
+      "files that the loader reads, or shards of many samples")                                    \
+    X(READ_TIME, "read_time", "us", "host time that threads of the loader spend reading them")     \
     X(DATA_WAIT, "data_wait", "us", "host time spent waiting for or loading the next batch")       \
     X(DATA_WAIT_SHARE, "data_wait_share", "", "data_wait as a share of step_time")                 \
     X(EPOCH_WAIT, "epoch_wait", "us",                                                              \
@@ -81,6 +84,8 @@
     X(LOG_SYNCS_PER_STEP, "log_syncs_per_step", "",                                                \
       "lines of the log that the loop forces to disk or posts itself")                             \
     X(LOG_PAUSE, "log_pause", "us", "host time that the loop spends on a line of the log")         \
+    X(TABLE_BYTES, "table_bytes_per_step", "B",                                                    \
+      "bytes of the table of predictions that the loop writes; not with predictions=none")         \
     X(SAVE_PAUSE, "save_pause", "us", "host time that the loop spends in a save of the state")     \
     X(SKIPPED_UPDATES, "skipped_updates_per_step", "",                                             \
       "updates skipped because a gradient was not finite; of precision=fp16 only")                 \

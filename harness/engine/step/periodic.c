@@ -71,13 +71,16 @@ void periodic_close(struct training *training)
             rows[i]->close(training);
 }
 
-/* Steps between two starts of new workers; 0: never, or unknown until a folder has been read. */
+/* Steps after which new workers start, a table begins anew or shards are read again, as an epoch
+ * ends; 0: never, or unknown until a folder has been read. */
 static int64_t steps_between_starts(const struct training_config *config)
 {
     int64_t samples = config->data.kind == DATA_SEQUENCES ? SEQUENCES_TRAIN : GENERATED_TRAIN;
+    bool starts_workers = config->loader.input != INPUT_RESIDENT && config->loader.workers > 0 &&
+                          !config->loader.persistent_workers;
 
-    if (config->loader.input == INPUT_RESIDENT || config->loader.workers == 0 ||
-        config->loader.persistent_workers || config->data.folder[0] != '\0')
+    if (!(starts_workers || config->logging.predictions_every > 0 || config->data.drops_cache) ||
+        config->data.folder[0] != '\0')
         return 0;
     return samples / config->model.batch;
 }

@@ -29,6 +29,7 @@ struct periodic {
  * a struct NAME of its own in training->NAME. */
 #define PERIODICS(X)                                                                               \
     X(accuracy)                                                                                    \
+    X(predictions)                                                                                 \
     X(logging)                                                                                     \
     X(saving)                                                                                      \
     X(cache_emptying)                                                                              \

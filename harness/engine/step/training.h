@@ -28,6 +28,8 @@ struct training;
     X(late_batches, loader.late)           /* those that the loop had to wait for, or load */      \
     X(epoch_wait_ns, loader.epoch_wait_ns) /* for the first batch of each epoch */                 \
     X(wait_ns, loader.wait_ns)             /* for the loader */                                    \
+    X(reads, loader.reads)                 /* of files, or of shards */                            \
+    X(read_ns, loader.read_ns)                                                                     \
     X(launches, device.launches + device.graph_launches)                                           \
     X(captures, training->captures) /* of graphs */                                                \
     X(synchronizations, device.synchronizations)                                                   \
@@ -48,6 +50,7 @@ struct training;
     X(log_lines, training->log_lines) /* as saves, without reading the loss */                     \
     X(log_ns, training->log_ns)                                                                    \
     X(log_syncs, logging_is_queued(training->config.logging.log) ? 0 : training->log_lines)        \
+    X(table_bytes, training->table_bytes) /* of the table of predictions */                        \
     X(reported_ns, training->reported_ns)                                                          \
     X(reported_steps, training->reported_steps)                                                    \
     X(tokens, training->tokens)                                                                    \

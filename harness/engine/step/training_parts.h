@@ -56,6 +56,7 @@ struct training {
     int64_t submission_ns;      /* host time spent queueing device work, in all */
     int64_t saves, save_ns;     /* the same of saving the state */
     int64_t log_lines, log_ns;  /* the same of writing the log */
+    int64_t table_bytes;        /* written of the table of predictions, in all */
     int64_t reported_ns, reported_steps; /* by the loop's own stopwatch, in all */
     int64_t left_bytes;                  /* device memory that steps left allocated, in all */
     struct event **step_events; /* recorded at the end of steps while a window is open; or NULL */

@@ -198,11 +198,15 @@ static enum status fill_metrics(struct training *training, struct training_windo
     metric[METRIC_ALLOCATIONS_PER_STEP] = (double)counts->device_allocations / steps;
     metric[METRIC_SUBMISSION_TIME] = (double)counts->submission_ns / steps / 1e3;
     metric[METRIC_TRANSFER_TIME] = (double)counts->transfer_ns / steps / 1e3;
+    metric[METRIC_READS_PER_STEP] = (double)counts->reads / steps;
+    metric[METRIC_READ_TIME] = (double)counts->read_ns / steps / 1e3;
     metric[METRIC_DATA_WAIT] = (double)counts->wait_ns / steps / 1e3;
     metric[METRIC_DATA_WAIT_SHARE] = metric[METRIC_DATA_WAIT] / metric[METRIC_STEP_TIME];
     metric[METRIC_LOG_SYNCS_PER_STEP] = (double)counts->log_syncs / steps;
     metric[METRIC_LOG_PAUSE] =
         counts->log_lines > 0 ? (double)counts->log_ns / (double)counts->log_lines / 1e3 : NAN;
+    metric[METRIC_TABLE_BYTES] =
+        training->config.logging.predictions_every > 0 ? (double)counts->table_bytes / steps : NAN;
     metric[METRIC_SAVE_PAUSE] =
         counts->saves > 0 ? (double)counts->save_ns / (double)counts->saves / 1e3 : NAN;
     metric[METRIC_SKIPPED_UPDATES] =

@@ -1,6 +1,8 @@
 /* Data sets: the generated images and their cache folder, folders of one's own, sequences. */
+#include "harness/base/hash.h"
 #include "harness/engine/data/dataset.h"
 #include "harness/engine/data/images/generated_images.h"
+#include "harness/engine/data/shards.h"
 #include "tests/engine/data/image_files.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
@@ -540,6 +542,81 @@ static void reading_all_files_passes_over_those_that_cannot_be_read(void **state
     assert_int_equal(dataset_read_files(&config), STATUS_OK);
 }
 
+/* --- Shards --- */
+
+/* Loads all training samples, the last one first, and adds their bytes up. */
+static uint64_t load_backwards(const struct dataset_config *config, int64_t *reads)
+{
+    struct dataset *dataset;
+    struct sample_reader *reader;
+    uint8_t input[8 * 8 * 3];
+    int32_t label, length;
+    uint64_t sum = HASH_EMPTY;
+
+    assert_int_equal(dataset_open(&dataset, config), STATUS_OK);
+    assert_int_equal(sample_reader_open(&reader, dataset), STATUS_OK);
+    for (uint32_t i = dataset_count(dataset, SPLIT_TRAIN); i-- > 0;) {
+        assert_int_equal(sample_load(reader, SPLIT_TRAIN, i, input, &label, &length), STATUS_OK);
+        sum = hash_add(hash_add(sum, input, sizeof input), &label, sizeof label);
+    }
+    assert_int_equal(sample_load(reader, SPLIT_HELD_OUT, 0, input, &label, &length), STATUS_OK);
+    *reads = sample_reader_reading(reader).count;
+    sample_reader_close(reader);
+    dataset_close(dataset);
+    return sum;
+}
+
+static void shards_have_the_same_samples_and_are_read_once(void **state)
+{
+    struct dataset_config config = generated;
+    int64_t files, shards;
+    uint64_t expected;
+
+    (void)state;
+    expected = load_backwards(&config, &files);
+    assert_int_equal(files, TRAIN + 1);
+    config.drops_cache = true;
+    assert_int_equal(load_backwards(&config, &files), expected);
+    config.in_shards = true;
+    assert_int_equal(load_backwards(&config, &shards), expected);
+    assert_int_equal(shards, TRAIN / SHARD_SAMPLES + 1); /* and the file that is held out */
+}
+
+static void a_shard_is_read_again_when_all_its_samples_have_been_used(void **state)
+{
+    const struct test_folder *folder = *state;
+    struct shards *shards;
+    char byte;
+    bool reads;
+
+    assert_int_equal(shards_open(&shards, folder->path, SHARD_SAMPLES + 1, true), STATUS_OK);
+    for (int i = 0; i <= SHARD_SAMPLES; i++) {
+        byte = (char)i;
+        assert_int_equal(shards_add(shards, &byte, 1), STATUS_OK);
+    }
+    assert_int_equal(shards_finish(shards), STATUS_OK);
+    for (int time = 0; time < 2; time++)
+        for (uint32_t i = 0; i < SHARD_SAMPLES; i++) {
+            assert_int_equal(shards_take(shards, i, &byte, &reads), STATUS_OK);
+            assert_int_equal(byte, (char)i);
+            assert_int_equal(reads, i == 0);
+        }
+    for (int time = 0; time < 2; time++) { /* the last one has a single sample */
+        assert_int_equal(shards_take(shards, SHARD_SAMPLES, &byte, &reads), STATUS_OK);
+        assert_true(reads);
+    }
+    shards_close(shards);
+}
+
+static void shards_of_files_that_are_not_copied_are_refused(void **state)
+{
+    const struct test_folder *folder = *state;
+    struct dataset_config config = folder_config(folder, "own");
+
+    config.in_shards = true;
+    assert_refused(&config, STATUS_BAD_USAGE, "set jpeg_pixels");
+}
+
 /* --- Sequences --- */
 
 enum { TOKENS = 32, VOCABULARY = 64, CLASSES = 8 };
@@ -682,6 +759,9 @@ int main(void)
         WITH_FOLDER(folders_that_cannot_serve_are_refused_with_the_reason),
         WITH_FOLDER(files_that_are_gone_empty_or_damaged_are_named),
         WITH_FOLDER(reading_all_files_passes_over_those_that_cannot_be_read),
+        cmocka_unit_test(shards_have_the_same_samples_and_are_read_once),
+        WITH_FOLDER(a_shard_is_read_again_when_all_its_samples_have_been_used),
+        WITH_FOLDER(shards_of_files_that_are_not_copied_are_refused),
         cmocka_unit_test(sequences_begin_with_the_class_token_and_stay_in_range),
         cmocka_unit_test(sequences_depend_on_seed_split_and_index_alone),
         cmocka_unit_test(what_is_learnt_from_training_sequences_holds_for_the_others),
