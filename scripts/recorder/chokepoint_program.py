@@ -119,7 +119,8 @@ class Owners:
 
     def __init__(self):
         paths = sysconfig.get_paths()
-        self.others = tuple(paths[name] + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib", "scripts")) + (HERE, "<")
+        self.others = (HERE, "<") + tuple(
+            paths[name] + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib", "scripts"))
         self.known = {}
 
     def is_users(self, file):
