@@ -45,11 +45,12 @@ const struct scenario scenario_growing_step = {
     .expect = {
         /* 32 steps write 32 * 33 / 2 of their tables. */
         { METRIC_TABLE_BYTES, SHRINKS, .at_least = 10, .at_most = 17 },
-        /* Ten quick runs on two cores of an EPYC, on which others wanted ten times as many: 4.9 to
-         * 6.0. */
+        /* Fourteen quick runs on two cores of an EPYC, on which others wanted ten times as many:
+         * 4.0 to 7.2. */
         { METRIC_STEP_TIME, SHRINKS, .at_least = 1.3 },
     },
-    .accept = { { "growing_steps", ANYWHERE } },
+    /* On a crowded machine a trend may be lost, and not the work itself. */
+    .accept = { { "growing_steps", ANYWHERE }, { "host_work", ANYWHERE } },
     /* Both variants wait for the logits in every step. */
     .tolerated_after = { { "host_sync", ANYWHERE },
                          { "host_work", ANYWHERE },

@@ -37,7 +37,7 @@ TWINS = {
                               also=("small_operators",)),
     "optimizer_every_step": Twin("update", "micro_batch", "step", dict(batch=8, tokens=8, width=512, accumulate=8)),
     "leak": Twin("kept_loss", "graph", "number"),
-    "growing_step": Twin("predictions", "rewritten", "appended", dict(tokens=4, batch=64, blocks=1)),
+    "growing_step": Twin("predictions", "rewritten", "appended", dict(tokens=4, batch=64, blocks=1), also=("host_work",)),
     "blocking_logger": Twin("log", "synced", "queued"),
     "blocking_save": Twin("save_mode", "blocking", "asynchronous", dict(width=512, tokens=8)),
 }
