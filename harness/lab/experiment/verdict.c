@@ -305,8 +305,10 @@ static bool others_may_hide_it(const struct scenario_result *result)
 void verdict_blame_others(struct scenario_result *result)
 {
     char taken[96], reason[sizeof result->reason];
+    bool has_measured = result->settings[VARIANT_BEFORE][0] != '\0';
 
-    if (result->settings[VARIANT_BEFORE][0] == '\0' || !cpu_loss_is_large(&result->cpu_loss))
+    if ((result->verdict == VERDICT_SKIPPED && !has_measured) ||
+        !cpu_loss_is_large(&result->cpu_loss))
         return;
     cpu_loss_print(taken, sizeof taken, &result->cpu_loss);
     memcpy(reason, result->reason, sizeof reason);

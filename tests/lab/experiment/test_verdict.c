@@ -455,19 +455,21 @@ static void what_others_may_hide_is_undecided(void **state)
 }
 
 /* A balance that was measured beside others says nothing of the machine: they come before it. */
-static void what_is_skipped_beside_others_is_undecided(void **state)
+static void what_is_skipped_or_takes_long_beside_others_is_undecided(void **state)
 {
     static const struct {
         double others;
         bool measured;
-        enum verdict verdict;
-    } cases[] = { { 1.7, true, VERDICT_UNDECIDED },
-                  { 0.1, true, VERDICT_SKIPPED },
-                  { NAN, true, VERDICT_SKIPPED },
-                  { 1.7, false, VERDICT_SKIPPED } };
+        enum verdict given, verdict;
+    } cases[] = { { 1.7, true, VERDICT_SKIPPED, VERDICT_UNDECIDED },
+                  { 0.1, true, VERDICT_SKIPPED, VERDICT_SKIPPED },
+                  { NAN, true, VERDICT_SKIPPED, VERDICT_SKIPPED },
+                  { 1.7, false, VERDICT_SKIPPED, VERDICT_SKIPPED },
+                  { 1.7, false, VERDICT_FAILED, VERDICT_UNDECIDED },
+                  { 0.1, false, VERDICT_FAILED, VERDICT_FAILED } };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        struct scenario_result result = { .verdict = VERDICT_SKIPPED,
+        struct scenario_result result = { .verdict = cases[i].given,
                                           .reason = "no size comes nearer",
                                           .cpu_loss = { cases[i].others, 0, 2 } };
         if (cases[i].measured)
@@ -534,6 +536,6 @@ TESTS(effects_are_medians_of_paired_factors, outcomes_follow_the_interval,
       an_aa_comparison_expects_nothing_but_identical_losses,
       too_few_pairs_decide_only_what_is_exact, the_worst_outcome_gives_the_verdict,
       losses_must_agree_as_far_as_is_stated, two_broken_losses_do_not_agree, no_pair_is_a_failure,
-      what_others_may_hide_is_undecided, what_is_skipped_beside_others_is_undecided,
+      what_others_may_hide_is_undecided, what_is_skipped_or_takes_long_beside_others_is_undecided,
       a_quota_is_named_when_nothing_is_decided, the_worst_count_of_damaged_samples_is_kept,
       names_are_those_of_the_result_files)
