@@ -17,16 +17,17 @@ static void load_in_workers(const void *context, const struct trace_graph *graph
 }
 
 /* Workers share the cores that are left, so a step cannot get shorter than its loading divided by
- * these. 0: there is no telling how many there are. */
+ * these. Waiting for files takes no core. 0: there is no telling how many there are. */
 static double least_step_ns(const struct facts *facts)
 {
     const struct event_device *device = facts->device;
+    double computes = facts->summary->trace->cost.loader_computes_share;
     int cores = device != NULL ? device->host_cores : 0;
 
     if (cores <= 0)
         return 0;
     cores -= device->shares_host_cores == 1 && cores > 1;
-    return facts_typical_loading_ns(facts) / cores;
+    return facts_typical_loading_ns(facts) * (computes > 0 ? computes : 1) / cores;
 }
 
 /* Idle time for loading that more workers would save. */
