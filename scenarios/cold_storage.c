@@ -66,7 +66,7 @@ const struct scenario scenario_cold_storage = {
     },
     /* A disk answers unevenly, too. */
     .accept = { { "data_loading", ANYWHERE }, { "data_jitter", ANYWHERE } },
-    /* The loop still decodes, shards are read in the first steps of an epoch, and compute shares the
+    /* The loop still decodes, the first steps of an epoch read their shards, and compute shares the
      * host's cores. */
     .tolerated_after = { { "data_loading", ANYWHERE },
                          { "device_wait", WHERE_CPU_DEVICE },
