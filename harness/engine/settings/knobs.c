@@ -142,7 +142,7 @@ static const struct knob knobs[] = {
              "files that are read stay in the host's memory; or are dropped from it before they "
              "are read again, as those of a data set that is larger"),
     KNOB(storage, YES_NO, data.in_shards, .values = "files|shards", .healthy = "files",
-         .acts = "data=images input=cached|decoded", KEEPS_RESULTS,
+         .acts = "data=images input=cached|decoded page_cache=dropped", KEEPS_RESULTS,
          .text =
              "samples are read from a file each; or from shards of many samples, which are read "
              "whole, and kept in memory until each of their samples has been used"),
