@@ -4,8 +4,8 @@
  * the loop writes it anew at each step, so that a step does what all steps before it have left: the
  * first hundred take no time, and nobody looks at the thousandth. Tables of loggers are written so
  * (a wandb.Table that is logged again), a JSON file that has a list in it, and metrics that are
- * computed of all predictions so far. N steps write N * N / 2 records in place of N. What is
- * appended, or summed up as it comes, costs the same at each step.
+ * computed of all predictions so far. N steps write N * N / 2 records in place of N. Records that
+ * are appended, or summed up as they come, cost the same at each step.
  *
  * Here the history is a table of the epoch's predictions, 1024 rows of a label, logits and
  * probabilities, and both variants leave the same file. It begins anew with each epoch. */

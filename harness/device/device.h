@@ -132,8 +132,8 @@ struct device_counters {
 #undef DEVICE_COUNTER
 };
 
-/* What a product's kernel computes besides, while it has c or b at hand; the names are those of
- * cuBLASLt. GELU is that of kernels/model/gelu.h. Values are rounded to the type of c only where
+/* The kernel of a product computes this besides, while it has c or b at hand; the names are those
+ * of cuBLASLt. GELU is that of kernels/model/gelu.h. Values are rounded to the type of c only where
  * they are stored. */
 enum epilogue {
     EPILOGUE_NONE,

@@ -143,7 +143,7 @@ static cublasStatus_t preference_destroy(cublasLtMatmulPreference_t preference)
     return CUBLAS_STATUS_SUCCESS;
 }
 
-/* What the product is, checked. */
+/* Describes the product, and checks it. */
 static cublasStatus_t describe(struct operation *result, const struct lt_operation *operation,
                                const struct lt_layout *first, const struct lt_layout *second,
                                const struct lt_layout *c)
@@ -180,8 +180,8 @@ static cublasStatus_t describe(struct operation *result, const struct lt_operati
     return CUBLAS_STATUS_SUCCESS;
 }
 
-/* What the header says that each epilogue wants. BGRADA is only here for a first factor that is
- * stored as it is multiplied. */
+/* Each epilogue wants this by the header. BGRADA is only here for a first factor that is stored as
+ * it is multiplied. */
 static cublasStatus_t check_epilogue(const struct operation *operation)
 {
     int epilogue = operation->product.epilogue;

@@ -115,7 +115,7 @@ static enum status open_predictions(struct training *training)
                                  training->config.logging.predictions);
 }
 
-/* Of the logits that the host has just counted in. */
+/* Takes the logits that the host has just counted in. */
 static enum status write_predictions(struct training *training)
 {
     const struct accuracy *accuracy = training->accuracy;

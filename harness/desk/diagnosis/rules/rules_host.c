@@ -392,8 +392,9 @@ static int longest_stretch(const struct step_figures *figures, int *first)
     return most;
 }
 
-/* Of two steps in a row: a gap is of the step that it begins in, where the step before may have had
- * two. Steps themselves are less even: the device's work is in them, and what holds that up. */
+/* The mean of two steps in a row, since a gap counts for the step that it begins in, and the step
+ * before may have had two. The lengths of steps are less even: they have the device's work in them,
+ * and whatever holds that up. */
 static bool measure_working(struct step_figures *figures, const struct facts *facts)
 {
     if (facts_steps_are_guessed(facts) || !measure_lengths(figures, facts) || figures->count < 2)

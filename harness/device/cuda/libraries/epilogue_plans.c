@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of addresses, in bytes: as much as a thread loads at once. Tensors have more. */
+/* The alignment of addresses, in bytes: a thread loads as much at once. Tensors have more. */
 enum { ALIGNMENT = 16 };
 
 /* All that the choice depends on; members of one size, compared as memory. */

@@ -21,7 +21,7 @@ void epilogue_plans_close(struct epilogue_plans *plans); /* NULL is allowed */
 enum status epilogue_plans_find(struct epilogue_plans *plans, const struct gemm *gemm,
                                 const struct epilogue_plan **plan);
 
-/* Queues the product that the plan was found for. What cuBLASLt says of it comes in *result. */
+/* Queues the product that the plan was found for. *result: the status that cuBLASLt returns. */
 enum status epilogue_plans_multiply(struct epilogue_plans *plans, const struct epilogue_plan *plan,
                                     const struct gemm *gemm, void *workspace, cudaStream_t stream,
                                     cublasStatus_t *result);
