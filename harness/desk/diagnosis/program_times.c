@@ -138,6 +138,17 @@ static void place_at(struct finding *finding, const struct program_times *times,
     finding->where.share = fmin(1, line->s / all_s); /* looks are not at the ends of steps */
 }
 
+/* Steps that wait for cores are long at lines that take long in usual ones as well. */
+static bool is_unusual(const struct program_times *times, const struct call_place *where)
+{
+    for (int i = 0; i < times->line_count; i++)
+        if (strcmp(times->lines[i].kind, "steps") == 0 &&
+            times->lines[i].where.line == where->line &&
+            strcmp(times->lines[i].where.file, where->file) == 0)
+            return false;
+    return true;
+}
+
 static bool judge_recompilation(struct finding *finding, const struct program_times *times)
 {
     double others = times->steps - times->compiling_steps;
@@ -195,6 +206,9 @@ static bool judge_rare_work(struct finding *finding, const struct program_times 
                      quantity_time(1e9 * known_s).text);
     finding->predicted_gain = NAN; /* nobody does without all of it */
     place_at(finding, times, "long", 0.1);
+    if (finding->confidence == CONFIDENCE_LOW && finding->where.share >= 0.5 &&
+        is_unusual(times, &finding->where))
+        finding->confidence = CONFIDENCE_MEDIUM;
     return true;
 }
 

@@ -63,6 +63,21 @@ static void what_is_rare_and_dear_is_a_finding_with_its_line(void **state)
     assert_int_equal(found[0].confidence, CONFIDENCE_MEDIUM);
     assert_int_equal(judge(found, "\"long_steps\":5,\"long_s\":1,\"core_wait_s\":3"), 1);
     assert_int_equal(found[0].confidence, CONFIDENCE_LOW);
+    /* They would do so at the lines of usual steps, and no other has most of it. */
+    for (int i = 0; i < 3; i++) {
+        static const char *const lines[] = {
+            "{\"kind\":\"long\",\"s\":0.6,\"file\":\"train.py\",\"line\":7}",
+            "{\"kind\":\"long\",\"s\":0.4,\"file\":\"train.py\",\"line\":7}",
+            "{\"kind\":\"long\",\"s\":0.6,\"file\":\"train.py\",\"line\":9}"
+        };
+        char more[400];
+        snprintf(more, sizeof more,
+                 "\"long_steps\":5,\"long_s\":1,\"core_wait_s\":3,\"lines\":[{\"kind\":\"steps\","
+                 "\"s\":0.5,\"file\":\"train.py\",\"line\":9},%s]",
+                 lines[i]);
+        assert_int_equal(judge(found, more), 1);
+        assert_int_equal(found[0].confidence, i == 0 ? CONFIDENCE_MEDIUM : CONFIDENCE_LOW);
+    }
     /* The device works for all of the time: the host is ahead, and waits for it now and then. */
     assert_int_equal(judge(found, "\"long_steps\":5,\"long_s\":1,\"busy_s\":0.0195"), 0);
     assert_int_equal(judge(found, "\"long_steps\":5,\"long_s\":1,\"steps\":10"), 0);
