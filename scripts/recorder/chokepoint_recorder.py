@@ -38,6 +38,7 @@ import chokepoint_stacks
 SCHEMA = 1
 OWN_KEY = "chokepoint"  # the member of a trace that states untraced times (harness/desk/read/kineto)
 OWN_FILES_KEY = "chokepointOwn"  # the member that lists the user's own modules (harness/desk/analysis/names/frame_name.h)
+ITERATORS_KEY = "chokepointIterators"  # the member that lists what the loop iterates over (the same)
 AFTER_STEPS = 8         # timed again once all is recorded
 FETCHES_WITHOUT_OPTIMIZER = 30  # that many, and the program is inference
 FETCHES_BEFORE_STEP = 300       # the same if it has made an optimizer, which has not stepped
@@ -179,6 +180,8 @@ class Recorder:
             self.start_over()
         if not self.ends_step(optimizer):
             return
+        if self.phase == "counting":
+            self.counting.stepped()
         if self.pending:  # this step fetched nothing: it began where the last one ended
             self.mark()
         self.pending = True
@@ -372,9 +375,11 @@ class Recorder:
         return self.before[len(self.before) // 4:][-32:]
 
     def state_times(self, part):
-        """Puts the user's modules, the time of a step, and the share of loading in it, without and with the profiler into the
-        trace, before it ends."""
+        """Puts the user's modules, what the loop iterates over, the time of a step, and the share of loading in it, without and
+        with the profiler into the trace, before it ends."""
         self.profiler.add_metadata_json(OWN_FILES_KEY, json.dumps(self.own_roots, ensure_ascii=False))
+        if self.counting is not None:
+            self.profiler.add_metadata_json(ITERATORS_KEY, json.dumps(self.counting.iterators, ensure_ascii=False))
         untraced, traced = self.untraced(), self.recorded.get(part.name, [])[part.warmup:]
         if len(untraced) < 2 or len(traced) == 0:
             return

@@ -6,6 +6,7 @@ at most MOST_CALLS, and in steps with more of them a thread looks at the stack e
 calls of the same form in the trace: from half way between two looks to half way between the next two.
 """
 import gzip
+import inspect
 import json
 import os
 import re
@@ -28,20 +29,35 @@ LINE = "<built-in function <line>>"  # the line itself, as a call without a name
 
 
 class CallCount:
-    """The calls of this thread, in Python and of functions in C, until there are MOST_CALLS."""
+    """The calls of this thread, in Python and of functions in C, until there are MOST_CALLS; and what gives the loop its
+    batches: iterators, generators mostly, that have given something and wait to be asked again when the optimizer steps."""
 
     def __init__(self):
-        self.calls = 0
+        self.calls, self.given = 0, {}
+        self.iterators = []  # "train.py: batches"
         # Not if the program profiles itself, or uses torch.compile, which would compile anew.
         self.is_counting = sys.getprofile() is None and chokepoint_program.Program.count_compilations() == 0
         if self.is_counting:
             sys.setprofile(self.see)
 
-    def see(self, _frame, event, _argument):
+    def see(self, frame, event, argument):
         if event in ("call", "c_call"):
             self.calls += 1
             if self.calls >= MOST_CALLS:
                 sys.setprofile(None)
+        if event in ("call", "return"):
+            code = frame.f_code
+            if code.co_flags & inspect.CO_GENERATOR or code.co_name == "__next__":
+                self.given[code] = event == "call" or argument is not None  # it has no more, and returns None
+
+    def stepped(self):
+        """An optimizer has stepped. A loop that is a generator itself is on the stack."""
+        frame = sys._getframe()
+        while frame is not None:
+            self.given.pop(frame.f_code, None)
+            frame = frame.f_back
+        self.iterators = sorted({"%s: %s" % (chokepoint_program.short_path(code.co_filename), code.co_name)
+                                 for code, waits in list(self.given.items()) if waits})
 
     def stop(self, step_s):
         """Whether they are too many to be recorded one by one; if they were not counted, whether a step is so long that

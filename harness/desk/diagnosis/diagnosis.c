@@ -7,6 +7,7 @@
 #include "harness/base/bisect.h"
 #include "harness/base/sort.h"
 #include "harness/base/system/thread.h"
+#include "harness/desk/analysis/host/call_sites.h"
 #include "harness/desk/analysis/soundness/processes.h"
 #include "harness/desk/diagnosis/digest/digest.h"
 #include "harness/desk/diagnosis/finding_place.h"
@@ -460,8 +461,25 @@ enum status diagnosis_join(struct diagnosis *diagnosis, int which, const struct 
 
 struct taking_lines {
     struct findings *findings;
+    const struct facts *facts; /* that they were made of */
     struct trace_file *trace;
 };
+
+/* Only a DataLoader says when it loads. The other work of a loop is loading as well if most of it
+ * is in what the loop iterates over. */
+static void name_iterator(struct finding *finding, struct findings *findings,
+                          const struct facts *facts)
+{
+    if (strcmp(finding->id, "host_work") != 0 || !(finding->where.iterated > CALL_SITE_CALLED_BACK))
+        return;
+    finding->title = "The loop prepares its batches itself";
+    finding->advice = "give what the loop iterates over to a DataLoader with workers (an iterator: "
+                      "as an IterableDataset), prepare batches ahead, or make that cheaper";
+    finding->bottleneck = BOTTLENECK_LOADING;
+    finding_says(finding, "; %.0f%% of the work is in what the loop iterates over",
+                 100 * finding->where.iterated);
+    findings->headline = headline_of(findings_limit(findings), facts);
+}
 
 static void take_lines(struct arena *arena, void *context)
 {
@@ -476,13 +494,15 @@ static void take_lines(struct arena *arena, void *context)
         if (placed.where.kind == PLACE_LINE) {
             finding->where = placed.where;
             finding->library = placed.library;
+            name_iterator(finding, taking->findings, taking->facts);
         }
     }
 }
 
 static enum status take_lines_of(struct diagnosis *diagnosis, int number, const char *path)
 {
-    struct taking_lines taking = { .findings = &diagnosis->findings[number] };
+    struct taking_lines taking = { .findings = &diagnosis->findings[number],
+                                   .facts = &diagnosis->facts[number] };
     struct trace_file *trace = NULL;
     struct arena *arena = arena_open();
     enum status status = trace_file_read(&trace, path, NULL);

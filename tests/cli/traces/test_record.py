@@ -164,6 +164,23 @@ print(type(a).step.hooked, type(a).step.__qualname__)
 time.sleep(0.2)  # it has looked at the stack by now, for which threads give way sooner
 print(max(sys.getswitchinterval() for _ in range(5) if not time.sleep(0.01)))
 """
+# What gives it batches are a generator and an object; others have ended when the optimizer steps, or are the loop.
+ITERATED = HEAD + """
+class Rows:
+    def __iter__(self): return self
+    def __next__(self): return 1
+def batches():
+    while True: yield 1
+def layers():
+    yield 1
+def trained():
+    for x, y in zip(batches(), Rows()):
+        for z in layers(): pass
+        o.step()
+        yield x
+o, steps = torch.optim.SGD(), trained()
+for i in range(40): next(steps)
+"""
 # The program knows neither optimizers nor, as far as its steps go, loaders. The model has a layer; another has none.
 FORWARD = HEAD + """
 class Transform(torch.nn.Module):
@@ -272,6 +289,12 @@ def check_calls(new):
     before, done = plainly(new("calls before"), CALLS), run(new("calls"), CALLS)
     check(done.out == before.stdout.replace("False", "True", 2), f"calls: {done.out}, without record {before.stdout}")
     check(list(done.plain) == ["trace"], f"calls: {list(done.plain)} {done.said}")
+
+
+def check_iterators(new):
+    done = run(new("iterated"), ITERATED)
+    check(done.stacks["trace"]["chokepointIterators"] == ["p.py: __next__", "p.py: batches"] and
+          "chokepointIterators" not in done.plain["trace"], f"iterators: {done.said} {done.stacks}")
 
 
 def check_early_ends(new):
@@ -505,7 +528,7 @@ def main():
             folder.mkdir()
             return folder
 
-        for part in (check_kinds, check_loading, check_calls, check_early_ends, check_others, check_processes,
+        for part in (check_kinds, check_loading, check_calls, check_iterators, check_early_ends, check_others, check_processes,
                      check_pythons, check_sitecustomize, check_folder, check_cut_off, check_one_launch, check_lost_folder,
                      check_signals):
             part(new)

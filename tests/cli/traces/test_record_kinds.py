@@ -18,7 +18,7 @@ FIXTURES = pathlib.Path(__file__).resolve().parents[2] / "fixtures"
 sys.path.insert(0, str(FIXTURES))
 from torch_python import switch_or_skip  # noqa: E402
 
-# Words of the command; the first finding, and its place; the library that must be installed.
+# Words of the command; the first finding, or its title, and its place; the library that must be installed.
 KINDS = [
     ("lightning_metric.py", "small_operators|host_work", r"lightning_metric\.py:\S+ in counted", "lightning"),
     ("lightning_healthy.py", "host_computes|healthy", "", "lightning"),
@@ -35,6 +35,8 @@ KINDS = [
     ("closure.py", "small_operators|host_work", r"closure\.py:\S+ in (penalty|closure)", None),
     ("recurrent.py", "data_loading", r"recurrent\.py:\S+ in __getitem__", None),
     ("prefetched.py", "data_loading", r"prefetched\.py:\S+ in train, get\(\)", None),
+    ("iterated.py", "The loop prepares its batches itself", r"iterated\.py:\S+ in batches", None),
+    ("iterated.py many", "The loop prepares its batches itself", r"iterated\.py:\S+ in (batches|length)", None),
     ("evaluation.py", "rare_work", r"evaluation\.py:\S+ in <genexpr>", None),
     ("growing.py", "growing_steps", r"growing\.py:13 in ", None),
     ("garbage.py", "garbage_collection", "", None),
@@ -54,11 +56,12 @@ def fault(program, folder, words, finding, line):
         return f"exit code {done.returncode}, {done.stdout}{done.stderr}{said.stderr}"
     findings = json.loads(said.stdout)["traces"][0]["findings"]
     crowded = any(one["id"] == "lost_core" for one in findings)
-    first = next(one for one in findings if one["id"] != "lost_core" and (not crowded or re.fullmatch(finding, one["id"])))
-    place = (first["where"] or {}).get("text", "")
-    if re.fullmatch(finding, first["id"]) and re.match(line, place):
+    fits = [bool(re.fullmatch(finding, one["id"]) or finding == one["title"]) for one in findings]
+    first = next(number for number, one in enumerate(findings) if one["id"] != "lost_core" and (not crowded or fits[number]))
+    place = (findings[first]["where"] or {}).get("text", "")
+    if fits[first] and re.match(line, place):
         return ""
-    return f"{first['id']} at {place!r} comes first, not {finding} at {line}"
+    return f"{findings[first]['title']} at {place!r} comes first, not {finding} at {line}"
 
 
 def main():

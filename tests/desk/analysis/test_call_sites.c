@@ -328,6 +328,24 @@ static void code_that_a_library_calls_back_is_found_through_a_generator(void **s
     check_place(&place, "train.py:21 in __getitem__");
 }
 
+/* Whatever the line of its name, which is that where it goes on; what it calls is in it, and other
+ * functions of the file are not. */
+static void what_the_loop_iterates_over_is_known_by_the_recorders_list(void **state)
+{
+    static const struct cost costs[] = { { 100, 900 }, { 0, 0 } };
+    struct call_place place;
+
+    made_begin_with("\"chokepointIterators\":[\"data.py: __next__\",\"train.py: batches\"]");
+    add_steps(1, 1000);
+    add_call("train.py(50): <module>", "", 0, 1000);
+    add_call("train.py(40): batches", "train.py:52", 100, 300);
+    add_call("data.py(7): __next__", "train.py:41", 150, 250);
+    add_call("train.py(44): batches", "train.py:52", 300, 500);
+    add_call("train.py(60): batch", "train.py:53", 500, 900);
+    place = place_of(costs, 1000);
+    assert_true(fabs(place.iterated - 0.5) < 1e-9);
+}
+
 static void add_preprocessing(const char *lines[3])
 {
     made_begin();
@@ -451,6 +469,7 @@ TESTS(the_owner_of_code_is_told_by_its_path, lines_of_notebooks_are_of_cells,
       time_in_libraries_belongs_to_the_line_that_called_them,
       code_that_a_library_calls_back_is_the_place,
       code_that_a_library_calls_back_is_found_through_a_generator,
+      what_the_loop_iterates_over_is_known_by_the_recorders_list,
       a_function_whose_parts_share_the_cost_is_named_whole, time_without_a_call_lies_between_lines,
       cost_that_is_spread_has_no_place, without_python_annotations_and_operators_are_places,
       stacks_of_operators_are_places, calls_that_cross_are_cut)

@@ -19,6 +19,8 @@ struct call_place {
     char function[96]; /* or the annotation, or the operator */
     char call[64];     /* that is made there: ".item()"; "": none, or several */
     double share;      /* of the time that was asked about */
+    double iterated;   /* the share of that time which what the loop iterates over takes, at
+                          whatever place */
 };
 
 enum { CALL_PLACE_TEXT = 384 };

@@ -336,6 +336,17 @@ const char *call_place_kind_name(enum call_place_kind kind)
     return (unsigned)kind < ARRAY_SIZE(names) ? names[kind] : "unknown";
 }
 
+static double iterated_share(const struct search *search)
+{
+    const struct call_node *nodes = search->tree->nodes;
+    double ns = 0;
+
+    for (uint32_t i = 1; i < search->tree->node_count; i++)
+        if (nodes[i].is_iterated && !nodes[nodes[i].parent].is_iterated)
+            ns += search->covered_ns[i];
+    return ns > 0 ? ns / search->covered_ns[CALL_ROOT] : 0;
+}
+
 /* The place of that owner with most of the cost that is left. */
 static struct call_place find_place(struct search *search, enum frame_owner wanted)
 {
@@ -380,6 +391,7 @@ struct call_place call_site_of(const struct call_tree *tree, struct costly_times
         place = *library;
         library->kind = PLACE_UNKNOWN;
     }
+    place.iterated = iterated_share(&search);
     arena_close(scratch);
     return place;
 }

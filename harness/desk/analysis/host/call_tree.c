@@ -107,6 +107,17 @@ static enum frame_owner owner_of(struct growing *growing, uint32_t parent,
     return (enum frame_owner)(*owner - 1);
 }
 
+static bool is_iterated(const struct call_tree *tree, uint32_t parent, const struct any_call *call)
+{
+    const char *text = trace_file_name(tree->trace, call->name);
+    struct frame_name name;
+
+    if (tree->nodes[parent].is_iterated || tree->iterators == NULL)
+        return tree->nodes[parent].is_iterated;
+    name = frame_name_of(text, strlen(text));
+    return frame_name_is_iterator(&name, tree->iterators);
+}
+
 static uint32_t find_node(struct growing *growing, uint32_t parent, const struct any_call *call)
 {
     struct call_tree *tree = growing->tree;
@@ -122,11 +133,13 @@ static uint32_t find_node(struct growing *growing, uint32_t parent, const struct
         return number;
     ARENA_ROOM(growing->scratch, growing->followers, number, growing->follower_room);
     ARENA_ROOM(growing->arena, tree->nodes, tree->node_count, tree->node_room);
-    tree->nodes[tree->node_count++] = (struct call_node){ .parent = parent,
-                                                          .name = call->name,
-                                                          .from = call->from,
-                                                          .owner = owner_of(growing, parent, call),
-                                                          .is_operator = call->is_operator };
+    tree->nodes[tree->node_count++] =
+        (struct call_node){ .parent = parent,
+                            .name = call->name,
+                            .from = call->from,
+                            .owner = owner_of(growing, parent, call),
+                            .is_operator = call->is_operator,
+                            .is_iterated = is_iterated(tree, parent, call) };
     return number;
 }
 
@@ -273,6 +286,8 @@ struct call_tree call_tree_of(struct arena *arena, const struct timeline *timeli
     struct arena *scratch = arena_scratch(arena);
     struct call_tree tree = { .trace = timeline->trace,
                               .own = trace_file_metadata(timeline->trace, FRAME_OWN_KEY),
+                              .iterators =
+                                  trace_file_metadata(timeline->trace, FRAME_ITERATORS_KEY),
                               .start_ns = start_ns,
                               .end_ns = end_ns };
 

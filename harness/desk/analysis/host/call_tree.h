@@ -15,14 +15,15 @@ struct call_node {
     uint32_t name, from;    /* trace_file_name(); from: the line that called it, 0, "": unknown */
     enum frame_owner owner; /* the user's are annotations and outermost operators, too */
     bool is_operator;
+    bool is_iterated; /* what the loop iterates over, or called by that (FRAME_ITERATORS_KEY) */
     int64_t total_ns; /* within the window */
 };
 
 struct call_tree {
     const struct trace_file *trace;
     bool is_python;
-    const char *own;          /* FRAME_OWN_KEY of the trace; NULL: not stated */
-    int64_t start_ns, end_ns; /* the window */
+    const char *own, *iterators; /* FRAME_OWN_KEY, FRAME_ITERATORS_KEY; NULL: not stated */
+    int64_t start_ns, end_ns;    /* the window */
 
     const struct event_frame *frames; /* if it is Python's */
     const struct trace_event *const *host;

@@ -260,6 +260,17 @@ bool frame_name_is_part(const struct frame_name *name)
     return is_in(name->function, name->function_length, parts, ARRAY_SIZE(parts));
 }
 
+bool frame_name_is_iterator(const struct frame_name *name, const char *iterators)
+{
+    char text[512];
+
+    if (name->file == NULL)
+        return false;
+    snprintf(text, sizeof text, "%.*s: %.*s", (int)name->file_length, name->file,
+             (int)name->function_length, name->function);
+    return is_listed(iterators, text, strlen(text));
+}
+
 /* Stacks of 2021 begin with the innermost call, later ones with the outermost, which is mostly a
  * module. */
 enum frame_owner frame_name_of_stack(const char *text, const char *own, struct frame_name *name)

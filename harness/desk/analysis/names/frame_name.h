@@ -41,6 +41,13 @@ enum frame_owner frame_name_of_stack(const char *text, const char *own, struct f
 /* True for a comprehension or a generator expression: Python calls it, but it is part of a line. */
 bool frame_name_is_part(const struct frame_name *name);
 
+/* The key of the metadata in which a recording lists the iterators of Python that give the loop its
+ * batches: ["train.py: batches"]. */
+#define FRAME_ITERATORS_KEY "chokepointIterators"
+
+/* Whether a call is of an iterator on that list. */
+bool frame_name_is_iterator(const struct frame_name *name, const char *iterators);
+
 /* The line of "train.py:34"; 0: it is not a line of that file. */
 int64_t frame_line_of(const char *from, const struct frame_name *name);
 
