@@ -84,9 +84,6 @@ class Desk {
   // What `diagnose --format=json --timeline=3 --what-if` prints of what is open, as text.
   diagnosis() { return this.ask("web_desk_diagnosis", 3); }
 
-  // Why a step of the second file takes longer than one of the first (docs/compare.md).
+  // Why a step of the second file takes longer than one of the first, for each pair of their traces (docs/compare.md).
   async compare(base, other) { return (await this.answer("web_desk_compare", base, other)).explanations; }
-
-  // The page of `diagnose --format=markdown` of what is open.
-  async page() { return (await this.answer("web_desk_page")).page; }
 }

@@ -48,7 +48,7 @@ function withResult({ files, names }) {
     names: ["result.json"] };
 }
 
-// The document of what was opened. After a crash the worker is a new one, and has nothing open.
+// The document of what was opened.
 async function openDocument(what) {
   const result = withResult(what), about = what.names.join(", ");
   if (result?.names.length === 1) {
@@ -60,15 +60,19 @@ async function openDocument(what) {
   return { command: "diagnose", about, troubles, diagnosis: parseDocument(await tracesDesk.diagnosis()) };
 }
 
-async function deskWhatIf(causes, which = 0) {
+// After a crash the worker is a new one, and has nothing open.
+async function openedDesk() {
   if (!tracesDesk.worker) await tracesDesk.open(opened.files, opened.names);
-  return tracesDesk.answer("web_desk_what_if", which, causes.join(","));
+  return tracesDesk;
+}
+
+async function deskWhatIf(causes, which = 0) {
+  return (await openedDesk()).answer("web_desk_what_if", which, causes.join(","));
 }
 
 // The timeline of so many steps of trace number `which`.
 async function deskTimeline(which, steps) {
-  if (!tracesDesk.worker) await tracesDesk.open(opened.files, opened.names);
-  return (await tracesDesk.answer("web_desk_diagnosis", steps)).traces[which].timeline;
+  return (await (await openedDesk()).answer("web_desk_timeline", which, steps)).timeline;
 }
 
 // A crash is a defect of chokepoint. Whoever reports it may send the beginning of the file along; the page sends nothing.

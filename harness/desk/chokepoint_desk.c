@@ -223,20 +223,37 @@ enum status chokepoint_desk_page(struct chokepoint_desk *desk, const struct chok
     return STATUS_OK;
 }
 
-/* --- What if --- */
+/* --- One member alone --- */
+
+static enum status look_at(struct chokepoint_desk *desk, int which,
+                           const struct chokepoint_view *view)
+{
+    int only;
+
+    if (which < 0 || which >= desk->diagnosis.count)
+        FAIL(STATUS_BAD_USAGE, "there is no trace number %d", which);
+    return chokepoint_desk_look(desk, view, &only);
+}
 
 enum status chokepoint_desk_what_if(struct chokepoint_desk *desk, int which, const char *causes,
                                     char **json)
 {
-    struct diagnosis *diagnosis = &desk->diagnosis;
     struct chokepoint_view view = { .timeline = 0 };
-    int only;
 
-    if (which < 0 || which >= diagnosis->count)
-        FAIL(STATUS_BAD_USAGE, "there is no trace number %d", which);
+    *json = NULL;
     TRY(what_if_choice_read(&view.what_if, causes));
-    TRY(chokepoint_desk_look(desk, &view, &only));
-    return what_if_json(diagnosis, which, json);
+    TRY(look_at(desk, which, &view));
+    return what_if_json(&desk->diagnosis, which, json);
+}
+
+enum status chokepoint_desk_timeline(struct chokepoint_desk *desk, int which, int steps,
+                                     char **json)
+{
+    const struct chokepoint_view view = { .timeline = steps };
+
+    *json = NULL;
+    TRY(look_at(desk, which, &view));
+    return drawing_json(&desk->diagnosis, which, steps, json);
 }
 
 /* --- Two traces --- */

@@ -81,6 +81,11 @@ enum status chokepoint_desk_page(struct chokepoint_desk *desk, const struct chok
 enum status chokepoint_desk_what_if(struct chokepoint_desk *desk, int which, const char *causes,
                                     char **json);
 
+/* {"timeline": of so many steps, at least one, of trace number `which`}, as a diagnosis has it,
+ * without a diagnosis. BAD_USAGE: there is no such trace, or it is a digest. OUT_OF_MEMORY. */
+enum status chokepoint_desk_timeline(struct chokepoint_desk *desk, int which, int steps,
+                                     char **json);
+
 /* Why a step of the second trace takes longer than one of the first, as `compare --explain
  * --format=json` prints it. BAD_INPUT, IO, OUT_OF_MEMORY. */
 enum status chokepoint_compare(const char *base, const char *other, char **json);

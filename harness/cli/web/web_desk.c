@@ -10,10 +10,8 @@
 #include "harness/desk/trace/trace_file.h"
 #include "harness/lab/result/scenario_json.h"
 #include "harness/text/json.h"
-#include "harness/text/page.h"
 #include "scenarios/scenario.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -117,38 +115,21 @@ char *web_desk_what_if(int which, const char *causes)
     return answer_of(status, text);
 }
 
+char *web_desk_timeline(int which, int steps)
+{
+    enum status status = need_desk();
+    char *text = NULL;
+
+    if (status == STATUS_OK)
+        status = chokepoint_desk_timeline(desk, which, steps, &text);
+    return answer_of(status, text);
+}
+
 char *web_desk_compare(const char *base, const char *other)
 {
     char *text = NULL;
 
     return answer_of(chokepoint_compare(base, other, &text), text);
-}
-
-char *web_desk_page(void)
-{
-    enum status status = STATUS_OK;
-    struct json json = { .out_of_memory = false };
-    const struct chokepoint_view view = { .timeline = 0 };
-    char *markdown = NULL, *text = NULL;
-    size_t size;
-    FILE *stream = open_memstream(&markdown, &size);
-    struct page page = page_markdown(stream);
-    cJSON *root = NULL;
-
-    if (stream == NULL)
-        FAIL_OUT(STATUS_OUT_OF_MEMORY, "no memory for a page");
-    status = need_desk();
-    if (status == STATUS_OK)
-        status = chokepoint_desk_page(desk, &view, &page);
-    fclose(stream);
-    TRY_OUT(status);
-    root = JSON_ADD(&json, json_object(&json, NULL, NULL), KEY("page", markdown));
-    TRY_OUT(json_print(&json, root, &text));
-
-out:
-    cJSON_Delete(root);
-    free(markdown);
-    return answer_of(status, text);
 }
 
 char *web_desk_report(const char *name)

@@ -14,11 +14,11 @@ char *web_desk_diagnosis(int timeline);
 /* chokepoint_desk_what_if() */
 char *web_desk_what_if(int which, const char *causes);
 
+/* chokepoint_desk_timeline() */
+char *web_desk_timeline(int which, int steps);
+
 /* chokepoint_compare(), of two files whether or not they are open */
 char *web_desk_compare(const char *base, const char *other);
-
-/* {"page": what `diagnose --format=markdown` prints} */
-char *web_desk_page(void);
 
 /* The document of `report` (viewer/README.md): of one result with the traces beside it. */
 char *web_desk_report(const char *name);

@@ -296,7 +296,7 @@ static void add_not_held(struct json *json, cJSON *to)
 
 struct writing {
     struct json json;
-    cJSON *root; /* of what_if_json() */
+    cJSON *root; /* of a member alone */
     cJSON *traces;
     const struct diagnosis *diagnosis;
     int which, timeline_steps;
@@ -373,6 +373,22 @@ out:
     return status;
 }
 
+/* --- One member alone --- */
+
+static enum status write_alone(struct writing *writing,
+                               void (*write)(struct arena *arena, void *context), char **text)
+{
+    enum status status = STATUS_OK;
+
+    *text = NULL;
+    TRY_OUT(arena_run(writing->diagnosis->arenas[writing->which], write, writing));
+    TRY_OUT(json_print(&writing->json, writing->root, text));
+
+out:
+    cJSON_Delete(writing->root);
+    return status;
+}
+
 static void replay_alone(struct arena *arena, void *context)
 {
     struct writing *writing = context;
@@ -387,13 +403,24 @@ static void replay_alone(struct arena *arena, void *context)
 enum status what_if_json(const struct diagnosis *diagnosis, int which, char **text)
 {
     struct writing writing = { .diagnosis = diagnosis, .which = which };
-    enum status status = STATUS_OK;
 
-    *text = NULL;
-    TRY_OUT(arena_run(diagnosis->arenas[which], replay_alone, &writing));
-    TRY_OUT(json_print(&writing.json, writing.root, text));
+    return write_alone(&writing, replay_alone, text);
+}
 
-out:
-    cJSON_Delete(writing.root);
-    return status;
+static void draw_alone(struct arena *arena, void *context)
+{
+    struct writing *writing = context;
+    struct arena *scratch = arena_scratch(arena);
+
+    writing->root = json_object(&writing->json, NULL, NULL);
+    timeline_json(&writing->json, writing->root, scratch,
+                  &writing->diagnosis->summaries[writing->which], writing->timeline_steps);
+    arena_close(scratch);
+}
+
+enum status drawing_json(const struct diagnosis *diagnosis, int which, int steps, char **text)
+{
+    struct writing writing = { .diagnosis = diagnosis, .which = which, .timeline_steps = steps };
+
+    return write_alone(&writing, draw_alone, text);
 }

@@ -16,6 +16,10 @@ enum status diagnosis_json(const struct diagnosis *diagnosis, int only, int time
  * malloc'd. OUT_OF_MEMORY. */
 enum status what_if_json(const struct diagnosis *diagnosis, int which, char **text);
 
+/* {"timeline": of so many steps, at least one, of trace number `which`}. *text is malloc'd.
+ * OUT_OF_MEMORY. */
+enum status drawing_json(const struct diagnosis *diagnosis, int which, int steps, char **text);
+
 /* A place in the program as above, as member `name` of `to`; null where it is unknown. */
 void place_json(struct json *json, cJSON *to, const char *name, const struct call_place *place);
 
