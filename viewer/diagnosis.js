@@ -4,6 +4,7 @@ function showDiagnosis(diagnosis, main) {
   const traces = diagnosis.traces || [], run = diagnosis.run, slow = run?.slow_rank?.rank ?? null;
   const opened = Math.max(0, traces.findIndex((trace) => slow !== null && trace.rank === slow));
   if (traces.length > 1) main.append(tracesOverview(traces, run));
+  if (!run && typeof comparePart === "function") main.append(...comparePart(traces));
   main.append(...traces.map((trace, i) => traceSection(trace, i, i === opened)));
   showSnapshots(diagnosis.snapshots || [], main);
 }

@@ -173,16 +173,38 @@ class Alone(Together):
         shown = self.page.drop([self.path("empty.json")])
         self.assertIn(self.page.diagnosis([self.path("empty.json")])[1][0], shown)
 
-    def test_what_is_drawn_asks_the_desk(self):
-        self.path("long.json").write_text(json.dumps({"traceEvents": [
+    def steps(self, name, step_us):
+        """A trace of eight steps, whose kernel takes all but 40 us."""
+        self.path(name).write_text(json.dumps({"traceEvents": [
             event for step in range(8) for event in (
-                {"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{step}", "pid": 9, "tid": 9, "ts": 100 * step,
-                 "dur": 100},
-                {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 9, "tid": 9, "ts": 100 * step + 5,
+                {"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{step}", "pid": 9, "tid": 9,
+                 "ts": step_us * step, "dur": step_us},
+                {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 9, "tid": 9, "ts": step_us * step + 5,
                  "dur": 4, "args": {"correlation": step + 1}},
-                {"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 100 * step + 10, "dur": 60,
-                 "args": {"correlation": step + 1}})]}))
-        self.page.drop([self.path("long.json")])
+                {"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": step_us * step + 10,
+                 "dur": step_us - 40, "args": {"correlation": step + 1}})]}))
+        return self.path(name)
+
+    def test_two_traces_are_compared(self):
+        self.page.drop([self.steps("long.json", 100), self.steps("longer.json", 140)])
+        self.page.run("document.querySelector('[data-compare]').click();")
+        self.page.wait("document.querySelector('[data-compare]').disabled === false")
+        shown = self.page.run("return document.querySelector('[data-compare]').closest('section').textContent;")
+        told, = json.loads(program(self.folder, "compare", "long.json", "longer.json", "--explain",
+                                   "--format=json").stdout)["explanations"]
+        self.assertTrue(told["because"])
+        self.assertIn(f"Why: {told['because']}.", shown)
+        self.assertIn("A step takes 140 us, and took 100 us: +40 us, +40.0%.", shown)
+        self.page.run("""
+            const sides = [...document.querySelectorAll("[data-side]")];
+            for (const one of sides) one.selectedIndex = 0;
+            document.querySelector("[data-compare]").click();""")
+        self.page.wait("document.querySelector('[data-compare]').disabled === false")
+        self.assertIn("+0 us", self.page.run(
+            "return document.querySelector('[data-compare]').closest('section').textContent;"))
+
+    def test_what_is_drawn_asks_the_desk(self):
+        self.page.drop([self.steps("long.json", 100)])
         drawn = "Number(document.querySelector('.timeline canvas').dataset.to)"
         self.assertEqual(self.page.run(f"return {drawn};"), 300_000)
         button = "[...document.querySelectorAll('.timeline button')].at(-1)"
