@@ -10,7 +10,8 @@
 const struct scenario scenario_allocation_churn = {
     .name = "allocation_churn",
     .title = "Allocating every tensor from the device anew",
-    .also = "caching allocator, cudaMalloc, cudaMalloc per tensor",
+    .also = "caching allocator, cudaMalloc, cudaMalloc per tensor, cudaFree, cudaMallocAsync, "
+            "stream-ordered allocator, preallocation",
     .group = GROUP_MEMORY,
     .symptom = "the host spends the step in calls that allocate and free, and the device idles",
     .cause = "every tensor is allocated on the device and freed again, and each free waits for it",

@@ -10,7 +10,8 @@
 const struct scenario scenario_blocking_copies = {
     .name = "blocking_copies",
     .title = "Waiting for each batch to arrive",
-    .also = "non_blocking, asynchronous copies, transfer overlap, cudaMemcpyAsync",
+    .also = "non_blocking, asynchronous copies, transfer overlap, cudaMemcpyAsync, double "
+            "buffering, device prefetch",
     .group = GROUP_COPIES,
     .symptom = "the device computes nothing while a batch is copied, in every step",
     .cause = "the host copies each batch with a blocking call, between two steps",

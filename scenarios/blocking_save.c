@@ -11,7 +11,8 @@
 const struct scenario scenario_blocking_save = {
     .name = "blocking_save",
     .title = "Saving the training state while the step waits",
-    .also = "torch.save, saving checkpoints, save_steps, asynchronous checkpoint, async_save",
+    .also = "torch.save, saving checkpoints, save_steps, asynchronous checkpoint, async_save, "
+            "checkpoint saving, async checkpoint, distributed checkpoint",
     .group = GROUP_LOGGING,
     .symptom = "every few steps one takes much longer, and the device is idle in it",
     .cause = "the loop waits for a copy per tensor and for the write (torch.save() in the loop)",

@@ -10,7 +10,8 @@ const struct scenario scenario_checkpointing = {
     .name = "checkpointing",
     .title = "Keeping all activations for backward",
     .also = "gradient checkpointing, activation checkpointing, activation recomputation, "
-            "rematerialisation, torch.utils.checkpoint, use_reentrant",
+            "rematerialisation, torch.utils.checkpoint, use_reentrant, activation memory, peak "
+            "memory, recomputation",
     .group = GROUP_MEMORY,
     .symptom = "memory rises during forward, almost to the budget, and falls during backward",
     .cause = "the activations of every block are kept until its backward",

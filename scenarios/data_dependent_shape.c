@@ -10,7 +10,8 @@
 const struct scenario scenario_data_dependent_shape = {
     .name = "data_dependent_shape",
     .title = "Launching work whose size the host must ask for",
-    .also = "nonzero, boolean indexing, boolean mask, masked_select, data-dependent shapes",
+    .also = "nonzero, boolean indexing, boolean mask, masked_select, data-dependent shapes, "
+            "torch.unique",
     .group = GROUP_SYNCS,
     .symptom = "the host waits in the middle of every step, and what it does next is late",
     .cause = "a boolean mask as index (x[mask], nonzero) makes the host read how many elements "

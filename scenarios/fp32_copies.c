@@ -10,7 +10,7 @@
 const struct scenario scenario_fp32_copies = {
     .name = "fp32_copies",
     .title = "Copying batches in a wider type than the data have",
-    .also = "uint8 images, PCIe traffic, conversion on the device",
+    .also = "uint8 images, PCIe traffic, conversion on the device, PCIe bandwidth",
     .group = GROUP_COPIES,
     .symptom = "the device waits for copies that are two to four times as long as the data",
     .cause = "bytes are widened to fp32 on the host (ToTensor()), and copied like that",

@@ -10,7 +10,8 @@
 const struct scenario scenario_host_round_trip = {
     .name = "host_round_trip",
     .title = "Computing one operation of the step on the host",
-    .also = "CPU fallback, tensor.cpu(), device-to-host copy, numpy round trip",
+    .also = "CPU fallback, tensor.cpu(), device-to-host copy, numpy round trip, .cpu(), D2H, "
+            "device-to-host transfer",
     .group = GROUP_COPIES,
     .symptom = "the device idles in the middle of each forward, between a copy to the host and "
                "one back",

@@ -8,9 +8,9 @@
 const struct scenario scenario_item_sync = {
     .name = "item_sync",
     .title = "Reading the loss on every step",
-    .also = "item(), loss.item(), synchronisation point, implicit synchronisation, "
-            "device synchronization, GPU-CPU synchronization, cudaStreamSynchronize, "
-            "cudaDeviceSynchronize",
+    .also = "item(), loss.item(), synchronisation point, implicit synchronisation, device "
+            "synchronization, GPU-CPU synchronization, cudaStreamSynchronize, "
+            "cudaDeviceSynchronize, isnan",
     .group = GROUP_SYNCS,
     .symptom = "the device is idle for a moment after every step",
     .cause = "a blocking read of the loss (loss.item(), print(loss)) drains the queue",

@@ -8,9 +8,10 @@
 const struct scenario scenario_launch_overhead = {
     .name = "launch_overhead",
     .title = "Launching one small kernel after the other",
-    .also = "kernel launch overhead, launch-bound, overhead-bound, CPU-bound, host-bound, "
-            "CUDA graphs, torch.cuda.graph, torch.compile, "
-            "torch.compile mode=reduce-overhead, reduce-overhead",
+    .also = "kernel launch overhead, launch-bound, overhead-bound, CPU-bound, host-bound, CUDA "
+            "graphs, torch.cuda.graph, torch.compile, torch.compile mode=reduce-overhead, "
+            "reduce-overhead, kernel launch latency, eager mode, graph capture, "
+            "cudaGraphLaunch, make_graphed_callables",
     .group = GROUP_LAUNCHES,
     .symptom = "the device is idle between kernels that are each shorter than their launch",
     .cause = "a separate call launches every kernel, and the calls take longer than the work",

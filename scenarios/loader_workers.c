@@ -11,7 +11,8 @@ const struct scenario scenario_loader_workers = {
     .name = "loader_workers",
     .title = "Loading the data in the training loop",
     .also = "num_workers, DataLoader workers, data loading bottleneck, input pipeline, "
-            "input-bound",
+            "input-bound, DataLoader, asynchronous data loading, data augmentation, JPEG "
+            "decoding, DALI",
     .group = GROUP_DATA,
     .symptom = "the device is idle while the next batch is read and decoded",
     .cause = "no loader worker: the thread that queues the device's work decodes the images too",

@@ -16,8 +16,8 @@
 const struct scenario scenario_naive_attention = {
     .name = "naive_attention",
     .title = "Keeping attention's scores in memory",
-    .also = "flash attention, SDPA, scaled_dot_product_attention, "
-            "fused attention, memory-efficient attention",
+    .also = "flash attention, SDPA, scaled_dot_product_attention, fused attention, "
+            "memory-efficient attention, attention scores, xFormers",
     .group = GROUP_KERNELS,
     .symptom = "memory and time grow with the square of the sequence length",
     .cause = "scores and probabilities are written to memory and kept for backward",

@@ -10,8 +10,8 @@
 const struct scenario scenario_one_sample = {
     .name = "one_sample",
     .title = "Comparing one run with one run",
-    .also = "benchmark noise, statistical significance, confidence interval, "
-            "run-to-run variance",
+    .also = "benchmark noise, statistical significance, confidence interval, run-to-run "
+            "variance, standard deviation",
     .group = GROUP_MEASURING,
     .symptom = "a change that gained 3% gains nothing, or costs 4%, when it is measured again",
     .cause = "one number per side: it has the noise of its moment in it, and nothing says how "

@@ -15,7 +15,7 @@ const struct scenario scenario_oversubscribed_workers = {
     .name = "oversubscribed_workers",
     .title = "Threads of libraries in loader workers",
     .also = "oversubscription, CPU contention, OMP_NUM_THREADS, cv2.setNumThreads, "
-            "set_num_threads, worker_init_fn",
+            "set_num_threads, worker_init_fn, OpenMP threads, thread oversubscription",
     .group = GROUP_DATA,
     .symptom = "all cores are busy, and workers load less than one of them alone promises",
     .cause = "each worker's library (OpenCV, OpenMP) starts threads for all cores",

@@ -17,8 +17,9 @@
 const struct scenario scenario_padding = {
     .name = "padding",
     .title = "Padding short sequences to the longest of their batch",
-    .also = "dynamic padding, group_by_length, length bucketing, sequence bucketing, "
-            "sequence packing, token budget",
+    .also = "dynamic padding, group_by_length, length bucketing, sequence bucketing, sequence "
+            "packing, token budget, bucketing by length, batch_sampler, packing, packed "
+            "sequences, nested tensors, ragged tensors, varlen",
     .group = GROUP_DATA,
     .symptom = "the device is busy, yet real tokens per second are far below what it computes",
     .cause = "batches in random order: one long sample pads all others to its length",

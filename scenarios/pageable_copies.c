@@ -10,7 +10,8 @@
 const struct scenario scenario_pageable_copies = {
     .name = "pageable_copies",
     .title = "Copying batches from pageable memory",
-    .also = "pin_memory, pinned memory, page-locked memory, H2D bandwidth",
+    .also = "pin_memory, pinned memory, page-locked memory, H2D bandwidth, H2D, host-to-device "
+            "copy, host-to-device transfer",
     .group = GROUP_COPIES,
     .symptom = "the host is held up in copies that should be asynchronous, and the device waits "
                "for them",

@@ -20,7 +20,8 @@ const struct scenario scenario_pinned_in_loop = {
              "waits for the device",
     .fix = "have the loader pin batches (DataLoader(pin_memory=True)), or keep pinned memory and "
            "copy into it",
-    .look = "cudaHostAlloc and cudaFreeHost in every step",
+    .look = "cudaHostAlloc and cudaFreeHost in every step; in PyTorch, which keeps what it pinned, "
+            "a copy on the host before each one to the device, and cudaHostAlloc for new sizes",
     .cost = "the pinned memory stays, and what is pinned cannot be swapped",
     .pytorch = {
         .before = "for inputs, labels in loader:\n"

@@ -14,7 +14,7 @@
 const struct scenario scenario_pipeline_bubble = {
     .name = "pipeline_bubble",
     .title = "A pipeline of ranks with one micro-batch",
-    .also = "pipeline parallelism, GPipe, 1F1B",
+    .also = "pipeline parallelism, GPipe, 1F1B, bubble ratio, interleaved 1F1B, micro-batches",
     .group = GROUP_RANKS,
     .symptom = "each of the ranks that share a model waits for the others for most of a step",
     .cause = "one micro-batch per step is in one part of the model at a time",

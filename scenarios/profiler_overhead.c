@@ -9,7 +9,8 @@
 const struct scenario scenario_profiler_overhead = {
     .name = "profiler_overhead",
     .title = "Taking times from a run that a profiler records",
-    .also = "torch.profiler, with_stack, record_shapes, profile_memory, observer effect",
+    .also = "torch.profiler, with_stack, record_shapes, profile_memory, observer effect, "
+            "debugging APIs, detect_anomaly, emit_nvtx",
     .group = GROUP_MEASURING,
     .symptom = "steps take longer in the trace than without it, and the device waits for launches "
                "more",

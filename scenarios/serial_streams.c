@@ -9,7 +9,8 @@
 const struct scenario scenario_serial_streams = {
     .name = "serial_streams",
     .title = "Queueing independent work on one stream",
-    .also = "CUDA streams, torch.cuda.Stream, multi-stream, concurrent kernels",
+    .also = "CUDA streams, torch.cuda.Stream, multi-stream, concurrent kernels, wait_stream, "
+            "record_stream",
     .group = GROUP_KERNELS,
     .symptom = "the device is busy all the time, and most of it is idle: kernels fill a part of "
                "its SMs",

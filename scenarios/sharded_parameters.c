@@ -14,7 +14,8 @@
 const struct scenario scenario_sharded_parameters = {
     .name = "sharded_parameters",
     .title = "Keeping all parameters on every rank",
-    .also = "fsdp, FullyShardedDataParallel, fully_shard, FSDP2, ZeRO-3",
+    .also = "fsdp, FullyShardedDataParallel, fully_shard, FSDP2, ZeRO-3, all-gather, "
+            "reduce-scatter, FULL_SHARD, ZeRO stage 3, reshard_after_forward",
     .group = GROUP_RANKS,
     .symptom = "parameters and the optimizer's state take as much of every device on many ranks as "
                "on one",

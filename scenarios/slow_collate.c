@@ -10,7 +10,7 @@
 const struct scenario scenario_slow_collate = {
     .name = "slow_collate",
     .title = "Putting batches together in the training loop",
-    .also = "collate_fn, collation",
+    .also = "collate_fn, collation, default_collate, tokenisation, preprocessing",
     .group = GROUP_DATA,
     .symptom = "the device is idle before every step, and more loader workers change nothing",
     .cause = "the thread that queues the device's work decodes the files that the workers read",

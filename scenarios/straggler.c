@@ -9,7 +9,7 @@
 const struct scenario scenario_straggler = {
     .name = "straggler",
     .title = "One rank loads more slowly than the others",
-    .also = "slow rank, slow node, rank imbalance",
+    .also = "slow rank, slow node, rank imbalance, load imbalance, load balancing",
     .group = GROUP_RANKS,
     .symptom = "all ranks but one are in all-reduce kernels for most of a step",
     .cause = "one rank gets its samples later than the others, which wait for its gradients",

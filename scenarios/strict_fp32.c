@@ -9,8 +9,8 @@
 const struct scenario scenario_strict_fp32 = {
     .name = "strict_fp32",
     .title = "Multiplying in strict fp32 where tf32 would do",
-    .also = "tf32, allow_tf32, set_float32_matmul_precision, float32_matmul_precision, "
-            "matmul precision",
+    .also = "tf32, allow_tf32, set_float32_matmul_precision, float32_matmul_precision, matmul "
+            "precision, TensorFloat-32, fp32_precision",
     .group = GROUP_DTYPES,
     .symptom = "matrix products fill the step, and the matrix units are not used",
     .cause = "products are computed in strict fp32, a type that the matrix units do not multiply",

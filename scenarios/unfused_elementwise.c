@@ -14,7 +14,8 @@ const struct scenario scenario_unfused_elementwise = {
     .name = "unfused_elementwise",
     .title = "Running each element-wise operation as a kernel of its own",
     .also = "kernel fusion, operator fusion, pointwise operations, memory-bound, "
-            "bandwidth-bound, TorchInductor",
+            "bandwidth-bound, TorchInductor, element-wise kernels, epilogue fusion, Triton, "
+            "torch.jit.script",
     .group = GROUP_KERNELS,
     .symptom = "kernels that hardly compute take a good part of the step",
     .cause = "bias, GELU, residual and norm each read and write whole tensors",

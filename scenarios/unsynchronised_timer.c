@@ -10,7 +10,7 @@ const struct scenario scenario_unsynchronised_timer = {
     .name = "unsynchronised_timer",
     .title = "Reading the clock before the device has done the work",
     .also = "torch.cuda.synchronize, CUDA events, asynchronous execution, "
-            "torch.utils.benchmark",
+            "torch.utils.benchmark, torch.cuda.Event, time.time(), perf_counter, benchmarking",
     .group = GROUP_MEASURING,
     .symptom = "a step is reported as faster than the hardware: more FLOP/s than the peak, and "
                "epochs that take longer than their steps",

@@ -15,7 +15,7 @@
 const struct scenario scenario_worker_respawn = {
     .name = "worker_respawn",
     .title = "Starting the loader's workers anew in every epoch",
-    .also = "persistent_workers, worker start-up",
+    .also = "persistent_workers, worker start-up, multiprocessing_context",
     .group = GROUP_DATA,
     .symptom = "the device is idle at the beginning of every epoch",
     .cause = "the workers end with the epoch, and new ones begin with an empty queue",

@@ -15,7 +15,8 @@ enum { POLYNOMIAL = 16, ROOT = 8 * 4 + 4, AROUND = 20 };
 const struct kernel_lesson kernel_lesson_divergent_branches = {
     .name = "divergent_branches",
     .title = "Lanes of one warp on both sides of a branch",
-    .also = "warp divergence, branch divergence, thread divergence, branch efficiency",
+    .also = "warp divergence, branch divergence, thread divergence, branch efficiency, SIMT, "
+            "predication",
     .symptom = "instructions are issued without a pause, and half of the lanes do nothing in each",
     .cause = "the branch depends on the lane: the warp executes both sides, one after the other",
     .fix = "let the branch depend on the warp or the block (sort the work by kind), or give each "

@@ -11,9 +11,10 @@ enum { LANES = 32, BYTES = 16, AHEAD = 8, EACH = 4, THREADS = 256, BLOCKS = 16, 
 const struct kernel_lesson kernel_lesson_few_loads_in_flight = {
     .name = "few_loads_in_flight",
     .title = "Waiting for each load before the next",
-    .also = "latency hiding, Little's law, memory-level parallelism, "
-            "instruction-level parallelism, ILP, long scoreboard, warp stalls, "
-            "warp execution state, WarpStateStats",
+    .also = "latency hiding, Little's law, memory-level parallelism, instruction-level "
+            "parallelism, ILP, long scoreboard, warp stalls, warp execution state, "
+            "WarpStateStats, stall long scoreboard, Warp State Statistics, bytes in flight, "
+            "software pipelining",
     .symptom = "neither memory nor arithmetic is busy: warps wait for what they have asked for",
     .cause = "a loop uses what it loads at once, so that a warp has one load on its way at a time",
     .fix = "ask for several before the first is used: unroll, or copy ahead (cp.async, TMA); or "

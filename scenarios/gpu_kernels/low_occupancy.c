@@ -14,8 +14,8 @@ enum { KIB_OF_A_BLOCK = 40 + 1, WARPS_MOST = 64 };
 const struct kernel_lesson kernel_lesson_low_occupancy = {
     .name = "low_occupancy",
     .title = "A few blocks that take all shared memory",
-    .also = "occupancy, theoretical occupancy, achieved occupancy, resident warps, "
-            "issue efficiency, SchedulerStats",
+    .also = "occupancy, theoretical occupancy, achieved occupancy, resident warps, issue "
+            "efficiency, SchedulerStats, Scheduler Statistics, eligible warps, blocks per SM",
     .symptom = "few warps are resident, and the scheduler often finds none that is ready",
     .cause = "each block takes shared memory for the largest case, so that few blocks fit on a "
              "multiprocessor",

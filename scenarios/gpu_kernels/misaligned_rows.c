@@ -19,7 +19,7 @@ enum { ALIGNED = LANES * FLOAT / SECTOR, IN_A_SECTOR = SECTOR / FLOAT };
 const struct kernel_lesson kernel_lesson_misaligned_rows = {
     .name = "misaligned_rows",
     .title = "Rows that begin inside a sector",
-    .also = "alignment, misaligned access, unaligned access",
+    .also = "alignment, misaligned access, unaligned access, cudaMallocPitch",
     .symptom = "lanes have neighbouring addresses, and yet a fifth more sectors are touched than "
                "needed",
     .cause = "a row's length is no multiple of 8 floats, so that rows begin anywhere in a sector "

@@ -18,8 +18,10 @@ enum { A_TILE = ROWS * DEPTH * FLOAT / SECTOR, B_TILE = DEPTH * B_ROW };
 const struct kernel_lesson kernel_lesson_no_reuse = {
     .name = "no_reuse",
     .title = "Fetching every number as often as it is used",
-    .also = "arithmetic intensity, roofline, roofline model, tiling, shared memory tiling, "
-            "data reuse, memory bandwidth, memory-bound, SpeedOfLight",
+    .also = "arithmetic intensity, roofline, roofline model, tiling, shared memory tiling, data "
+            "reuse, memory bandwidth, memory-bound, SpeedOfLight, GPU Speed Of Light "
+            "Throughput, memory throughput, compute throughput, memory hierarchy, L2 cache, "
+            "cache hit rate, HBM bandwidth",
     .symptom = "a product that should be bound by arithmetic waits for memory and caches",
     .cause = "each row of the result fetches the whole second matrix for itself",
     .fix = "fetch a tile into shared memory once, and let all rows of the block use it from there",

@@ -10,7 +10,7 @@ enum { THREADS = 256, BLOCKS = 64, ROUNDS = 8, BARRIERS_OF_A_ROUND = 2 };
 const struct kernel_lesson kernel_lesson_redundant_barriers = {
     .name = "redundant_barriers",
     .title = "A barrier of the block for what one warp does",
-    .also = "__syncthreads, barrier stalls, __syncwarp",
+    .also = "__syncthreads, barrier stalls, __syncwarp, stall barrier",
     .symptom = "warps wait for each other though none uses what another wrote",
     .cause = "__syncthreads() stands where only the lanes of one warp exchange",
     .fix = "__syncwarp(), or an exchange between lanes without shared memory",

@@ -19,7 +19,8 @@ enum {
 const struct kernel_lesson kernel_lesson_register_spills = {
     .name = "register_spills",
     .title = "A thread's values in memory instead of registers",
-    .also = "register pressure, register spilling, local memory, maxrregcount",
+    .also = "register pressure, register spilling, local memory, maxrregcount, register file, "
+            "launch bounds",
     .symptom = "a kernel that loads little moves many bytes through L1 and L2",
     .cause = "an array is indexed by what is known only at run time, or more values are alive "
              "than there are registers: they lie in local memory",

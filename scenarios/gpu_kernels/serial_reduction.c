@@ -24,7 +24,7 @@ enum { TREE_BARRIERS = 1 + 8, TREE_BARRIERS_NEEDED = 3 };
 const struct kernel_lesson kernel_lesson_serial_reduction = {
     .name = "serial_reduction",
     .title = "One thread that adds up what the block has",
-    .also = "parallel reduction, warp shuffle, tree reduction",
+    .also = "parallel reduction, warp shuffle, tree reduction, block reduce",
     .symptom = "the block's other warps wait or have ended, while one lane goes round a loop",
     .cause = "thread 0 adds the block's numbers one after the other",
     .fix = "a tree in shared memory, or, without its barriers, exchanges between lanes "

@@ -31,7 +31,7 @@ const struct kernel_lesson kernel_lesson_tail_effect = {
     .name = "tail_effect",
     .title = "A few blocks more than the GPU holds",
     .also = "wave quantization, tail wave, partial wave, waves per SM, SM utilization, "
-            "LaunchStats",
+            "LaunchStats, Launch Statistics, persistent kernel, grid-stride loop",
     .symptom = "most of the GPU is idle in the second half of the kernel",
     .cause = "the grid is a few blocks more than a wave, and the blocks that are left take as "
              "long as the wave did",

@@ -22,7 +22,7 @@ const struct kernel_lesson kernel_lesson_tensor_core_shapes = {
     .name = "tensor_core_shapes",
     .title = "16-bit rows whose length is no multiple of 8",
     .also = "tensor core alignment, multiples of 8, vocabulary padding, pipe utilization, "
-            "ComputeWorkloadAnalysis",
+            "ComputeWorkloadAnalysis, cuBLAS, GEMM, matmul",
     .symptom = "a product in 16 bits is far from the peak, though its kernel uses tensor cores",
     .cause = "rows begin at any even address, so that loads of 16 bytes do not fit: the library "
              "takes a kernel that loads 2 or 4 bytes at a time (before cuBLAS 11 one without "

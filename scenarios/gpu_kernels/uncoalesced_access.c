@@ -14,7 +14,7 @@ const struct kernel_lesson kernel_lesson_uncoalesced_access = {
     .name = "uncoalesced_access",
     .title = "Lanes that read down a column",
     .also = "coalescing, memory coalescing, strided access, sectors per request, "
-            "MemoryWorkloadAnalysis",
+            "MemoryWorkloadAnalysis, uncoalesced global accesses, SourceCounters, global memory",
     .symptom = "memory is busy, and an eighth of the bytes that it moves are used",
     .cause = "neighbouring lanes are a row apart, so that each one's number is in a sector of its "
              "own",

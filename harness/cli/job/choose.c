@@ -1,6 +1,6 @@
 /* Finds the scenarios, pairs of kernels and findings that a command line asks for. Names are those
- * of their lists, or else words that rows are also called; a name that is in none gets advice, the
- * one that is nearest to it.
+ * of their lists, or else words that rows are also called; a name that is in none gets advice: the
+ * rows whose lessons have it as a word, or else the name that is nearest to it.
  *
  * A choice is a set of places in these lists, so naming one twice, alone and within a group, runs
  * it once, and the order is always that of the list. */
@@ -8,11 +8,12 @@
 
 #include "harness/base/words/text.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { NAMES_MOST = 1024, WORDS_SIZE = 1 << 14 };
+enum { NAMES_MOST = 1024, WORDS_SIZE = 1 << 14, SPEAKERS_MOST = 4 };
 
 static struct called also_called(const char *word)
 {
@@ -20,13 +21,13 @@ static struct called also_called(const char *word)
     const struct rule *rule;
 
     for (int i = 0; scenarios[i] != NULL && called.scenario == NULL; i++)
-        if (names_have(scenarios[i]->also, word))
+        if (names_have(scenarios[i]->name, word) || names_have(scenarios[i]->also, word))
             called.scenario = scenarios[i];
     for (int i = 0; kernel_lessons[i] != NULL && called.lesson == NULL; i++)
-        if (names_have(kernel_lessons[i]->also, word))
+        if (names_have(kernel_lessons[i]->name, word) || names_have(kernel_lessons[i]->also, word))
             called.lesson = kernel_lessons[i];
     for (int i = 0; (rule = rule_at(i)) != NULL && called.rule == NULL; i++)
-        if (names_have(rule->also, word))
+        if (names_have(rule->id, word) || names_have(rule->also, word))
             called.rule = rule;
     return called;
 }
@@ -47,6 +48,57 @@ struct called choose_called(const char *word)
     if (is_nothing(&called) && strcmp(argument, word) != 0)
         called = also_called(argument);
     return called;
+}
+
+/* --- Rows whose lessons have a word --- */
+
+struct speakers {
+    const char *word;
+    int count;
+    char names[128]; /* of the first SPEAKERS_MOST */
+};
+
+static bool is_in_word(char character)
+{
+    return isalnum((unsigned char)character) || character == '_';
+}
+
+/* Whether `text` has the word whole, in capitals or not. */
+static bool has_word(const char *text, const char *word)
+{
+    size_t length = strlen(word);
+
+    for (const char *at = text; length > 0 && (at = strcasestr(at, word)) != NULL; at++)
+        if (!(at > text && is_in_word(at[-1]) && is_in_word(*word)) &&
+            !(is_in_word(at[length]) && is_in_word(word[length - 1])))
+            return true;
+    return false;
+}
+
+/* `texts` ends with NULL. */
+static void speaker_add(struct speakers *speakers, const char *name, const char *const *texts)
+{
+    while (*texts != NULL && !has_word(*texts, speakers->word)) texts++;
+    if (*texts == NULL || names_have(speakers->names, name))
+        return;
+    if (speakers->count++ < SPEAKERS_MOST)
+        text_join(speakers->names, sizeof speakers->names, ", ", "%s", name);
+}
+
+#define SPEAKER_ADD(speakers, name, ...)                                                           \
+    speaker_add(speakers, name, (const char *const[]){ __VA_ARGS__, NULL })
+
+/* Follows "there is no scenario WORD". "": no lesson has it. */
+static void advise_speakers(char text[NEAREST_ADVICE], const struct speakers *speakers)
+{
+    char more[32] = "";
+
+    text[0] = '\0';
+    if (speakers->count > SPEAKERS_MOST)
+        snprintf(more, sizeof more, " and %d more", speakers->count - SPEAKERS_MOST);
+    if (speakers->count > 0)
+        snprintf(text, NEAREST_ADVICE, "; lessons that have this word: %s%s", speakers->names,
+                 more);
 }
 
 /* Names and words, as one looks for the nearest. Words are cut out of `text`. */
@@ -70,24 +122,34 @@ static void words_add(struct names *names, const char *also)
 void choose_advice(char text[NEAREST_ADVICE], const char *name, bool with_findings)
 {
     struct names names = { .count = 0 };
+    struct speakers speakers = { .word = name };
     const struct rule *rule;
     char *at = names.text;
 
     for (int i = 0; scenarios[i] != NULL; i++) {
-        name_add(&names, scenarios[i]->name);
-        words_add(&names, scenarios[i]->also);
+        const struct scenario *row = scenarios[i];
+        name_add(&names, row->name);
+        words_add(&names, row->also);
+        SPEAKER_ADD(&speakers, row->name, row->title, row->symptom, row->cause, row->fix, row->look,
+                    row->cost, row->pytorch.before, row->pytorch.after);
     }
     for (int i = 0; kernel_lessons[i] != NULL; i++) {
-        name_add(&names, kernel_lessons[i]->name);
-        words_add(&names, kernel_lessons[i]->also);
+        const struct kernel_lesson *row = kernel_lessons[i];
+        name_add(&names, row->name);
+        words_add(&names, row->also);
+        SPEAKER_ADD(&speakers, row->name, row->title, row->symptom, row->cause, row->fix, row->look,
+                    row->cost);
     }
     for (int group = GROUP_FIRST; group < GROUP_COUNT; group++)
         name_add(&names, scenario_groups[group].name);
     for (int i = 0; with_findings && (rule = rule_at(i)) != NULL; i++) {
         name_add(&names, rule->id);
         words_add(&names, rule->also);
+        SPEAKER_ADD(&speakers, rule->id, rule->title, rule->symptom, rule->meaning, rule->advice);
     }
-    nearest_advice(text, name, names.items, names.count);
+    advise_speakers(text, &speakers);
+    if (text[0] == '\0')
+        nearest_advice(text, name, names.items, names.count);
     for (char *word; text[0] == '\0' && (word = strsep(&at, ",")) != NULL;)
         name_add(&names, word + strspn(word, " "));
     if (text[0] == '\0')

@@ -16,8 +16,8 @@ struct called {
 };
 struct called choose_called(const char *word);
 
-/* Follows "there is no scenario NAME": a name that is near, a word that rows are also called, or
- * where names are listed. */
+/* Follows "there is no scenario NAME": the rows whose lessons have that word, a name that is near,
+ * a word that rows are also called, or where names are listed. */
 void choose_advice(char text[NEAREST_ADVICE], const char *name, bool with_findings);
 
 /* The one scenario that `command` takes. BAD_USAGE names one that is near, or all. */

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """The field's words: PyTorch's arguments, headings of guides, terms of GPU glossaries and sections of Nsight Compute.
 
-Each reaches the lesson or finding that it must, in `explain` and in `run`; a misspelt one gets the nearest; and no word means
-two rows of a kind.
+Each reaches the lesson or finding that it must, in `explain` and in `run`; a misspelt one gets the nearest; one that only the
+text of lessons has gets their names; and no word means two rows of a kind.
 
 usage: test_terms.py PROGRAM
 """
@@ -34,18 +34,19 @@ TERMS = {
     "recompilation": ["recompile limit", "graph breaks"],
     "precision": ["bf16", "bfloat16", "fp16", "autocast", "torch.autocast", "mixed precision", "AMP", "tensor cores"],
     "strict_fp32": ["tf32", "allow_tf32", "set_float32_matmul_precision"],
-    "loss_scaling": ["GradScaler"],
-    "sharded_parameters": ["fsdp", "fully_shard", "ZeRO-3"],
+    "loss_scaling": ["GradScaler", "loss scaling"],
+    "sharded_parameters": ["fsdp", "fully_shard", "ZeRO-3", "FULL_SHARD", "all-gather"],
     "replicated_state": ["ZeRO-1", "ZeroRedundancyOptimizer"],
     "late_gathers": ["backward_prefetch"],
     "exposed_allreduce": ["ddp", "DistributedDataParallel", "find_unused_parameters", "data parallelism", "all-reduce",
                           "allreduce", "communication overlap"],
     "sync_every_micro_batch": ["no_sync", "no_sync()", "set_requires_gradient_sync"],
     "double_precision": ["torch.float64", "set_default_dtype", "from_numpy"],
+    "exposed_copy": ["H2D", "PCIe bandwidth"],
     "exposed_communication": ["NCCL", "communication overhead"],
     "bucket_copies": ["gradient_as_bucket_view"],
     "small_buckets": ["bucket_cap_mb", "gradient bucketing"],
-    "pipeline_bubble": ["pipeline parallelism", "GPipe"],
+    "pipeline_bubble": ["pipeline parallelism", "GPipe", "bubble ratio"],
     "expert_imbalance": ["mixture of experts", "MoE"],
     "checkpointing": ["gradient checkpointing", "gradient_checkpointing", "activation checkpointing", "use_reentrant"],
     "optimizer_every_step": ["gradient accumulation", "gradient_accumulation_steps"],
@@ -63,7 +64,7 @@ TERMS = {
     "network_logger": ["wandb"],
     "unsynchronised_timer": ["torch.cuda.synchronize"],
     "profiler_overhead": ["torch.profiler", "with_stack"],
-    "low_utilisation": ["GPU utilization", "GPU utilisation"],
+    "low_utilisation": ["GPU utilization", "GPU utilisation", "nvidia-smi"],
     "device_bound": ["compute-bound"],
     "uncoalesced_access": ["coalescing", "memory coalescing", "MemoryWorkloadAnalysis"],
     "scalar_access": ["vectorized loads", "float4"],
@@ -78,6 +79,8 @@ TERMS = {
     "tail_effect": ["wave quantization", "SM utilization", "LaunchStats"],
 }
 MISSPELT = {"pin_memroy": "pin_memory", "gradient checkpoint": "gradient checkpointing", "kernel fusoin": "kernel fusion"}
+IN_TEXT = {"softmax": "naive_attention", "AdamW": "unfused_optimizer", "cudaLaunchKernel": "launch_overhead",
+           "pad_sequence": "padding", "shared memory": "bank_conflicts"}
 
 program = sys.argv[1]
 failures = []
@@ -111,6 +114,13 @@ for term, nearest in MISSPELT.items():
     said = ask("explain", term)
     if said.returncode != 2 or f"did you mean {nearest}?" not in said.stderr:
         failures.append(f"explain {term}: {said.stderr}")
+for term, lesson in IN_TEXT.items():
+    said = ask("explain", term)
+    named = said.stderr.partition("lessons that have this word: ")[2]
+    if said.returncode != 2 or lesson not in named:
+        failures.append(f"explain {term}: {said.stderr}")
+if "lessons that have" in ask("explain", "ftma").stderr:  # a part of a word is none
+    failures.append("a part of softmax is taken for a word")
 
 # Every row says what it is also called, and no two rows of a kind have the same word.
 words = {}

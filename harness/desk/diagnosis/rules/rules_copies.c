@@ -406,7 +406,7 @@ const struct rule rules_of_copies[] = {
     {
         .id = "exposed_copy",
         .title = "Copies do not overlap with compute",
-        .also = "non_blocking, transfer overlap, Memcpy HtoD",
+        .also = "non_blocking, transfer overlap, Memcpy HtoD, H2D, PCIe bandwidth",
         .symptom = "copies between host and device while no kernel runs",
         .meaning = "the step waits for a batch that could be copied while the one before is "
                    "computed",

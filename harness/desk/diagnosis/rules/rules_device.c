@@ -748,7 +748,7 @@ const struct rule rules_of_device[] = {
     {
         .id = "small_grid",
         .title = "Kernels leave most of the device's SMs without a block",
-        .also = "grid size, SM utilization, small launch",
+        .also = "grid size, SM utilization, small launch, streaming multiprocessor",
         .symptom = "kernels of 10 us or more with fewer blocks than half of the SMs",
         .meaning = "most of the device has nothing to do meanwhile",
         .advice = "give them more to do at once (a larger batch), cut them finer (split-k, "
@@ -780,7 +780,7 @@ const struct rule rules_of_device[] = {
     {
         .id = "low_utilisation",
         .title = "The device is idle for most of the time",
-        .also = "GPU utilization, low GPU utilization, idle GPU, GPU starvation",
+        .also = "GPU utilization, low GPU utilization, idle GPU, GPU starvation, nvidia-smi",
         .symptom = "the device is busy for less than half of a step",
         .meaning = "the host sets the pace; other findings say with what",
         .advice = "look at what the host does while the device is idle",
@@ -794,7 +794,7 @@ const struct rule rules_of_device[] = {
     {
         .id = "device_bound",
         .title = "The device is the bottleneck",
-        .also = "compute-bound, GPU-bound, MFU, roofline",
+        .also = "compute-bound, GPU-bound, MFU, roofline, peak FLOP/s, compute throughput",
         .symptom = "the device is busy for 70% of a step or more, most of that with kernels",
         .meaning = "only less or faster device work makes the step shorter",
         .advice = "look at the longest kernels: their type, their size, what could be fused",

@@ -500,7 +500,8 @@ const struct rule rules_of_launches[] = {
     {
         .id = "recompilation",
         .title = "Code is compiled again and again",
-        .also = "recompile limit, guards, graph breaks, torch.compile dynamic",
+        .also = "recompile limit, guards, graph breaks, torch.compile dynamic, TorchDynamo, "
+                "TORCH_LOGS",
         .symptom = "spans in which PyTorch compiles, in three steps or more, with a step between "
                    "them that has none, or in most of the steps",
         .meaning = "the compiled code does not fit the next input: other shapes, or a guard on a "
@@ -518,7 +519,7 @@ const struct rule rules_of_launches[] = {
         .id = "launch_bound",
         .title = "The device waits for launches",
         .also = "kernel launch overhead, overhead-bound, CUDA graphs, torch.compile, "
-                "reduce-overhead",
+                "reduce-overhead, kernel launch latency, eager mode",
         .symptom = "the device is idle between short kernels until the next one is launched",
         .meaning = "the host takes longer to launch a step's work than the device takes to do it",
         .advice = "capture the step as a graph (CUDA graphs, torch.compile), fuse kernels, or "

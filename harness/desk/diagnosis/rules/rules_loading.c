@@ -331,8 +331,8 @@ const struct rule rules_of_loading[] = {
     {
         .id = "data_loading",
         .title = "The step waits for data",
-        .also = "num_workers, data loading bottleneck, input-bound, data starvation, "
-                "I/O bottleneck",
+        .also = "num_workers, data loading bottleneck, input-bound, data starvation, I/O "
+                "bottleneck, DataLoader, asynchronous data loading",
         .symptom = "the device is idle while the loop waits for its next batch "
                    "(enumerate(DataLoader)) or prepares it",
         .meaning = "the loader is slower than the device, or the loop does its work",

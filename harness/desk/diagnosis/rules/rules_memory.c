@@ -389,7 +389,7 @@ const struct rule rules_of_memory[] = {
     {
         .id = "memory_growth",
         .title = "Memory grows with every step: a leak",
-        .also = "memory leak, retain_graph",
+        .also = "memory leak, retain_graph, memory snapshot",
         .symptom = "allocated memory at the end of a step is higher than a step before, in four "
                    "of five steps",
         .meaning = "something keeps the tensors of past steps alive, and the run ends when memory "

@@ -6,7 +6,7 @@ const struct rule rules_of_program[] = {
     {
         .id = "rare_work",
         .title = "Work between steps, now and then, takes a large part of the run",
-        .also = "evaluation, validation",
+        .also = "evaluation, validation, validation loop, val_check_interval",
         .symptom = "some of the steps that `record` timed take three times as long as the usual "
                    "one or more",
         .meaning = "evaluation, saving or logging every so many steps, or an epoch's end, is a "
