@@ -285,7 +285,7 @@ def count_cell(value, unit):
 
 
 def lessons_table(program):
-    """A row per pair of kernels: what is wrong, the counts that are foretold, and where Nsight Compute shows it."""
+    """A row per pair of kernels: what is wrong, the counts that are predicted, and where Nsight Compute shows it."""
     rows = []
     for one in listed(program, "kernels"):
         steps = [step for step in ("before", "between", "after") if one[step] is not None]
@@ -293,7 +293,7 @@ def lessons_table(program):
                   for count in one["foretold"] if count["arch"] == ARCH]
         rows.append([f"`{one['name']}`", cell(one["title"]), " -> ".join(f"`{one[step]}`" for step in steps), "; ".join(counts),
                      one["section"] + (f", {one['rule']}" if one["rule"] else "")])
-    return table(["lesson", "what is wrong", "before -> after", "foretold", "Nsight Compute"], rows)
+    return table(["lesson", "what is wrong", "before -> after", "predicted", "Nsight Compute"], rows)
 
 
 def counts_table(program):

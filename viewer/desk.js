@@ -81,7 +81,7 @@ class Desk {
     return { count, troubles: [...leftOut.map(({ why }) => why), ...troubles] };
   }
 
-  // What `diagnose --format=json --timeline=3 --what-if` prints of what is open, as text.
+  // The output of `diagnose --format=json --timeline=3 --what-if` for what is open, as text.
   diagnosis() { return this.ask("web_desk_diagnosis", 3); }
 
   // Why a step of the second file takes longer than one of the first, for each pair of their traces (docs/compare.md).

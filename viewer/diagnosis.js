@@ -13,7 +13,7 @@ function traceSection(trace, i, isOpen) {
   const traces = { trace }, variants = ["trace"], steps = trace.steps;
   const lacking = trace.not_held || [], isHeld = (name) => !lacking.includes(name);
   const ranks = trace.rank !== null && trace.world_size > 1 ? `; rank ${trace.rank} of ${trace.world_size}` : "";
-  const device = trace.device.name || (trace.device.count ? "a device without a name" : "a host alone");
+  const device = trace.device.name || (trace.device.count ? "a device without a name" : "CPU only");
   return section({ class: "scenario", id: `t-${i + 1}`, "data-trace": trace.file, open: isOpen },
     [h("h2", { class: "wrap" }, trace.file), h("span", { class: "dim title" },
       `${device}; ${countText(trace.events)} events${ranks}`)],

@@ -163,7 +163,7 @@ class HeatMap extends RangePicture {
 
   // --- Moving ---
 
-  // What zooming keeps in its place: the chosen rank, if it is shown.
+  // The middle, which zooming keeps in its place: the chosen rank, if it is shown.
   middle() {
     const shown = this.selected !== null && this.selected >= this.from && this.selected < this.to;
     return shown ? this.selected + 0.5 : super.middle();

@@ -108,10 +108,10 @@ function lessonWords(lesson) {
 }
 
 function foretoldTable(lesson, arch, variants) {
-  return table(lesson.foretold.filter((row) => row.arch === arch), [{ head: "foretold", cell: (row) => row.count },
+  return table(lesson.foretold.filter((row) => row.arch === arch), [{ head: "predicted", cell: (row) => row.count },
     ...variants.map((variant) => ({ head: variant, class: "number",
       cell: (row) => countedText(row[variant], row.unit) })),
-    { head: "meaning", class: "cause", cell: (row) => row.meaning }], { label: "foretold counts", class: "foretold" });
+    { head: "meaning", class: "cause", cell: (row) => row.meaning }], { label: "predicted counts", class: "foretold" });
 }
 
 // A lesson of web_lessons(), or, if it has none of that name, a kernel of kernels/strides.
@@ -285,7 +285,7 @@ function lessonButtons(root) {
     h("button", { type: "button", "data-show": "quiz", click: quiz }, "Quiz about kernels"));
 }
 
-// What `draw` appends to a main element, in place of what the page shows.
+// Shows what `draw` appends to a main element, in place of what the page shows.
 async function showInstead(root, title, draw) {
   const main = h("main", { id: "main" });
   delete document.documentElement.dataset.ready;

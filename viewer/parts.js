@@ -50,7 +50,7 @@ function findingOf(finding, variant, lesson) {
     places.map(([name, place]) => h("p", { class: "where" }, `${name}: ${place.text} `,
       h("span", { class: "dim" }, `(${shareText(place.share)} of this time)`))),
     finding.advice && h("p", {}, `Do: ${finding.advice}`),
-    scenario && h("p", { class: "dim" }, "See it in small: ", h("code", {}, `chokepoint explain ${scenario}`), ", ",
+    scenario && h("p", { class: "dim" }, "Try it in miniature: ", h("code", {}, `chokepoint explain ${scenario}`), ", ",
       h("code", {}, `chokepoint run ${scenario}`)));
 }
 
@@ -90,13 +90,13 @@ function whatIfPart(traces, variants, which) {
     [h("h3", {}, variant === "trace" ? "What if" : `What if: ${variant}`), whatIfOf(traces[variant].what_if, variant, which)]);
 }
 
-// A bar of one step: the part in which the device works, and its idle rest.
+// A bar of one step: the part in which the device works, and its idle rest; without a device all of it is the host's.
 function whatIfBar(label, end) {
   const busy = h("i", { class: "c-busy" }), whole = h("div", { class: "bar", role: "img", "aria-label": label }, busy,
     h("i", { class: "rest" }));
   return { element: h("div", { class: "track" }, whole, end), show(row, longest, text) {
     whole.style.width = `${100 * row.step_ns / longest}%`;
-    busy.style.width = `${100 * row.busy_ns / row.step_ns}%`;
+    busy.style.width = `${100 * (row.busy_ns || row.step_ns) / row.step_ns}%`;
     end.textContent = text;
   } };
 }
@@ -127,7 +127,8 @@ function whatIfOf(whatIf, variant, which) {
       boxes.map((box) => h("label", {}, box, ` without ${box.value}`))),
     h("div", { class: "row" }, h("span", { class: "dim variant" }, "recorded"), before.element),
     h("div", { class: "row" }, h("span", { class: "dim variant" }, "replayed"), after.element),
-    dim("A step, replayed ", without, ": the device works in the coloured part and is idle in the hatched one",
+    dim("A step, replayed ", without,
+      recorded.busy_ns > 0 && ": the device works in the coloured part and is idle in the hatched one",
       whatIf.causes.length > 4 && !canAsk && "; of so many causes, one or two at once were replayed", "."));
 }
 
@@ -257,7 +258,7 @@ function deviceBreakdown(traces, variants, isHost) {
   if (!sides.some(([, , whole]) => whole)) return note("The trace holds no device work.");
   return [dim(isHost ? "The whole trace, by what the host does."
     : "Busy and idle in the whole trace; idle time by what it waited for."),
-  breakdown(sides, "time of the device"),
+  breakdown(sides, `time of the ${isHost ? "host" : "device"}`),
   variants.filter((variant) => afterWait(traces[variant])).map((variant) =>
     dim(titled(variant, "the finding "), h("code", {}, "host_sync"), " counts idle time after a wait of the host, ",
       `whatever its cause here: at most ${shareText(afterWait(traces[variant]))} of the time.`))];

@@ -158,7 +158,7 @@ function pairTable(pairs) {
   const rows = pairs.map((one) => (one.counts?.length ? one.counts : [{}]).map((...count) => rowOf(one, ...count)));
   return h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Table of pairs of kernels" },
     h("table", {}, h("thead", {}, h("tr", {}, head("pair"), head("count"), steps.map((step) => head(step, "number")),
-      head("as foretold"))), h("tbody", {}, rows)));
+      head("as predicted"))), h("tbody", {}, rows)));
 }
 
 function pairsSection(pairs, runs) {

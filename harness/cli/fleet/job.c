@@ -1,4 +1,4 @@
-/* chokepoint job: the digests of thousands of ranks, and who holds the others up.
+/* chokepoint job: the digests of thousands of ranks, and which rank delays the others.
  *
  * All memory of the job is in one arena. The digests are read one by one into it; then judge_job()
  * lays them beside each other in one arena_run(), so that a lack of memory anywhere ends the work
@@ -32,7 +32,7 @@ static void skip(void *context)
     (*skipped)++;
 }
 
-/* What judge_job() gets, and what it leaves within its arena_run(). */
+/* The input of judge_job(), and what it leaves within its arena_run(). */
 struct judging {
     struct trace_paths paths; /* the digests' names live as long as the job */
     int skipped;

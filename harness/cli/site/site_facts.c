@@ -89,7 +89,7 @@ static void of_result(struct site_facts *facts, const cJSON *document)
     facts->tone = is_bad                                        ? "bad"
                   : has_word(scenarios, "verdict", "undecided") ? "doubtful"
                                                                 : "good";
-    SET(facts->verdict, is_bad ? "not all as foretold" : "as foretold");
+    SET(facts->verdict, is_bad ? "not all as predicted" : "as predicted");
 }
 
 static void of_benchmarks(struct site_facts *facts, const cJSON *document)
@@ -153,7 +153,7 @@ static void of_job(struct site_facts *facts, const cJSON *document)
                 count == 1 ? "" : "s");
     SET(facts->sentence, count > 0 ? json_text_of(cJSON_GetArrayItem(findings, 0), "text")
                          : is_explained
-                             ? "no rank, node or group holds the others up"
+                             ? "no rank, node or group delays the others"
                              : "the collectives in these digests do not explain the step");
 }
 

@@ -68,7 +68,7 @@ static void print_finding(const struct page *page, const struct rule *rule)
     print_shown_by(page, best, rule->id);
     if (best != NULL) {
         lesson_invocation(page, "Explain its scenario", "explain", best->name);
-        lesson_invocation(page, "See it in small", "run", best->name);
+        lesson_invocation(page, "Try it in miniature", "run", best->name);
     }
     lesson_own_program(page, rule->id);
 }

@@ -402,7 +402,7 @@ static void share_idle_time(struct findings *findings, const struct facts *facts
         }
         finding->shares_time = true;
         finding->severity = SEVERITY_MINOR;
-        finding_says(finding, "; another finding has this time");
+        finding_says(finding, "; this overlaps with another finding");
     }
     order_findings(findings, facts);
 }

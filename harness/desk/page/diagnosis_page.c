@@ -44,7 +44,7 @@ static void print_origin(const struct page *page, const struct summary *summary,
 {
     const struct trace_file *trace = summary->trace;
     const struct event_device *device = timeline_device(&summary->timeline);
-    const char *name = summary->timeline.host_alone                ? "a host alone"
+    const char *name = summary->timeline.host_alone                ? "CPU only"
                        : device != NULL && device->name[0] != '\0' ? device->name
                        : facts_are_foreign(facts)                  ? trace->unread_device
                                                                    : "a device without a name";
@@ -325,7 +325,7 @@ static void print_scenario(const struct page *page, const char *finding)
     const char *scenario = catalogue_scenario(finding, 0);
 
     if (scenario != NULL)
-        page_command(page, "See it in small:", "explain %s", scenario);
+        page_command(page, "Try it in miniature:", "explain %s", scenario);
 }
 
 static void print_place(const struct page *page, const char *name, const struct call_place *place)

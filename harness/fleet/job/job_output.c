@@ -22,12 +22,12 @@ static const struct {
     [JOB_LATE_RANK] = { "Rank %s is late",
                         "look at the digest or trace of that rank (diagnose --rank), and at its "
                         "device" },
-    [JOB_LATE_NODE] = { "The ranks of node %s are late",
+    [JOB_LATE_NODE] = { "The ranks on %s are late",
                         "compare that machine with the others (doctor, fleet), or leave it out" },
     [JOB_LATE_RACK] = { "The ranks of rack %s are late",
                         "compare what its machines share with other racks: switch, power, "
                         "cooling" },
-    [JOB_DRIFTING_NODE] = { "The ranks of node %s get later from step to step",
+    [JOB_DRIFTING_NODE] = { "The ranks on %s get later from step to step",
                             "look at its temperatures and clocks: doctor --soak" },
     [JOB_LATE_PLACE] = { "Rank %s of every node is late",
                          "look at what these ranks share: a slot, a socket, a process beside "

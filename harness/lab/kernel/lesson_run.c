@@ -101,8 +101,8 @@ void lesson_judge(struct lesson_result *result)
                 continue;
             result->verdict = LESSON_NOT_AS_PREDICTED;
             text_join(result->reason, sizeof result->reason, "; ",
-                      "%s %s is %.6g, and %.6g was foretold", kernel_counts[prediction->count].name,
-                      lesson_variant_name(v), measured,
+                      "%s %s is %.6g, and %.6g was predicted",
+                      kernel_counts[prediction->count].name, lesson_variant_name(v), measured,
                       prediction_value(prediction, v, result->arch));
         }
 }

@@ -7,7 +7,7 @@
 enum { LESSON_REPETITIONS = 2 }; /* of each variant */
 
 enum lesson_verdict { LESSON_AS_PREDICTED, LESSON_NOT_AS_PREDICTED, LESSON_FAILED };
-const char *lesson_verdict_name(enum lesson_verdict verdict); /* "as foretold" ... */
+const char *lesson_verdict_name(enum lesson_verdict verdict); /* as JSON has it */
 
 struct lesson_counts {
     double of[KERNEL_COUNT_COUNT]; /* NaN: the kernel has none, such as sectors without a load */

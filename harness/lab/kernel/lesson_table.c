@@ -11,6 +11,9 @@
 
 enum { COLUMNS = 5, WHOLE_MOST = 1000000, CELL = 48 };
 
+/* By enum lesson_verdict. */
+static const char *const verdict_words[] = { "as predicted", "not as predicted", "failed" };
+
 struct quantity_text lesson_count_text(double value, const char *unit)
 {
     if (unit[0] == '\0' && value == floor(value) && fabs(value) < WHOLE_MOST)
@@ -74,7 +77,7 @@ static void print_counts(const struct page *page, const struct lesson_result *re
         for (int i = 0; i < count; i++) of_it += (int)results[i].verdict == verdict;
         if (of_it > 0)
             text_append(text, sizeof text, "%s %d %s", verdict == LESSON_AS_PREDICTED ? ":" : ",",
-                        of_it, lesson_verdict_name((enum lesson_verdict)verdict));
+                        of_it, verdict_words[verdict]);
     }
     page_summary(page, "%s", text);
     for (int i = 0; i < count; i++) timed = timed || !isnan(results[i].device_ns[LESSON_BEFORE]);
@@ -100,7 +103,7 @@ static void print_between(const struct page *page, const struct lesson_result *r
         text_append(text, sizeof text, "%s %s %s", i > 0 ? "," : "", row->name,
                     lesson_count_text(measured, row->unit).text);
         if (!prediction_holds(prediction, measured, LESSON_BETWEEN, result->arch))
-            text_append(text, sizeof text, " (foretold: %s)",
+            text_append(text, sizeof text, " (predicted: %s)",
                         lesson_count_text(predicted, row->unit).text);
     }
     page_paragraph(page, INK_DIM, "%s.", text);
@@ -128,8 +131,8 @@ static void print_times(const struct page *page, const struct lesson_result *res
 void lesson_table(const struct page *page, const struct lesson_result *results, int count)
 {
     static const struct column columns[COLUMNS] = {
-        { "", -22, 0 },       { "before", 9, 0 },     { "after", 9, 0 },
-        { "change", -12, 0 }, { "foretold", -12, 0 },
+        { "", -22, 0 },       { "before", 9, 0 },      { "after", 9, 0 },
+        { "change", -12, 0 }, { "predicted", -12, 0 },
     };
     struct page_rows *rows;
     int row = 0;
@@ -151,7 +154,7 @@ void lesson_table(const struct page *page, const struct lesson_result *results, 
         snprintf(change, sizeof change, "%s -> %s", lesson->launches[0].words,
                  lesson->launches[1].words);
         page_entry(page, lesson->name, change, well ? INK_GOOD : INK_BAD,
-                   well ? "counts moved as foretold" : lesson_verdict_name(results[i].verdict));
+                   well ? "counts moved as predicted" : verdict_words[results[i].verdict]);
         if (page->markdown && end > row)
             page_rows_heading(page, rows);
         page_rows_range(page, rows, row, end);

@@ -88,8 +88,11 @@ def check_run(folder, lessons):
     check([one["name"] for one in kernels] == list(lessons), "the result has other lessons than list")
     check({one["verdict"] for one in kernels} == {"as foretold"} and {one["arch"] for one in kernels} == {100},
           "a count is not as foretold")
-    check(f"{len(lessons)} pairs of kernels: {len(lessons)} as foretold" in text and "nothing was timed" in text, text)
+    check(f"{len(lessons)} pairs of kernels: {len(lessons)} as predicted" in text and "nothing was timed" in text, text)
     check("faster" not in text and "slower" not in text, "the table speaks of times")
+    document = (pathlib.Path(__file__).parents[3] / "docs/gpu-kernels.md").read_text()
+    for line in re.search(r"```text\n(.*?)```", document, re.DOTALL)[1].splitlines():
+        check(" ".join(line.split()) in " ".join(text.split()), f"docs/gpu-kernels.md shows {line}")
     variants = sum(2 + (one["between"] is not None) for one in kernels)
     check(len(result["benchmarks"]) == variants * 6, "two repetitions and four aggregates per variant")
     check(text.count("Between, ") == variants - 2 * len(lessons) > 1, "the table lacks a step between")

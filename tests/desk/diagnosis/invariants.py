@@ -36,7 +36,7 @@ IDLE = ("launch_bound", "data_loading", "data_jitter", "epoch_gap", "host_work",
 
 
 def shares_time(finding):
-    return "another finding has this time" in finding["evidence"]
+    return "this overlaps with another finding" in finding["evidence"]
 
 
 def idle_claimed(trace):

@@ -120,7 +120,7 @@ static void time_that_two_fixes_would_save_names_both(void **state)
         assert_true(finding->shares_time);
         assert_int_equal(finding->severity, SEVERITY_MINOR);
         assert_true(fabs(finding->lost_ns_per_step / 1000 - both[i].lost_us) <= 50);
-        assert_non_null(strstr(finding->evidence, "another finding has this time"));
+        assert_non_null(strstr(finding->evidence, "this overlaps with another finding"));
         found_forget(&found);
     }
     assert_true(found_lost_us(&little, "host_sync") > 0);

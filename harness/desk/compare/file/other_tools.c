@@ -20,7 +20,8 @@ const char *other_tools_by_bytes(const char *bytes, size_t size)
     } kinds[] = {
         { "PK\3\4", 4, "a zip archive: unpack it first" },
         { "\x28\xb5\x2f\xfd", 4, "compressed by zstd: unpack it first, zstd -d" },
-        { "\x1f\x8b", 2, "compressed by gzip: unpack it first, gunzip" },
+        { "\x1f\x8b", 2,
+          "compressed by gzip: unpack it (gunzip); traces go to --explain as they are" },
         { "\xfd"
           "7zXZ",
           5, "compressed by xz: unpack it first, unxz" },

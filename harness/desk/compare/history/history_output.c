@@ -229,10 +229,10 @@ static void add_series_row(const struct page *page, struct page_rows *rows,
 void history_page(const struct page *page, const struct history *history)
 {
     static const struct column columns[] = {
-        { "row", PAGE_CUT, 0 }, { "runs", 5, 0 },
-        { "first", 9, 2 },      { "last", 9, 0 },
-        { "median", 9, 0 },     { "spread", 7, 0 },
-        { "course", -16, 3 },   { "runs to see 3%", 14, 1 },
+        { "row", PAGE_CUT, 0 },  { "runs", 5, 0 },
+        { "first", 9, 2 },       { "last", 9, 0 },
+        { "median", 9, 0 },      { "spread", 7, 0 },
+        { "over time", -16, 3 }, { "runs to see 3%", 14, 1 },
     };
     char counts[160];
 
@@ -250,7 +250,7 @@ void history_page(const struct page *page, const struct history *history)
     print_repetitions(page, history);
 }
 
-/* What the table of changes does not say of a row: a drift, a chance, or that it is gone. */
+/* The table of changes does not say of a row: a drift, a chance, or that it is gone. */
 static void print_notes(const struct page *page, const struct history *history)
 {
     char name[NAME], other[NAME], since[DAY + COMMIT + 16];
