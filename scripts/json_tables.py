@@ -199,7 +199,7 @@ def new_row(path, types):
 
 
 def pattern(path):
-    """What a documented path stands for."""
+    """The paths that a documented path stands for."""
     return re.compile(re.escape(path).replace(r"\*", r"[^.\[\]]+"))
 
 
@@ -207,7 +207,7 @@ def pattern(path):
 
 
 def described(row):
-    """What a schema says of a member beside its types."""
+    """The words of a schema about a member, beside its types."""
     text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", row.meaning).replace("\\|", "|").replace("`", "")
     return {"description": f"{text} [{row.unit}]" if row.unit else text, "examples": [row.example]}
 

@@ -254,8 +254,8 @@ static bool holds(const int *nodes, int count, int node)
     return false;
 }
 
-/* A doubtful figure does not put a machine out, so it is no reason here. Of several GPUs the
- * slowest counts. */
+/* A doubtful figure does not put a machine out, so it is no reason here. The slowest of
+ * several GPUs counts. */
 void fleet_why(char *text, size_t size, const struct fleet *fleet, const int *nodes, int count)
 {
     text[0] = '\0';
@@ -326,7 +326,7 @@ static void lacks_of(char *text, size_t size, const struct fleet *fleet, const i
         text_append(text, size, " and %d more", named - NAMED_MOST);
 }
 
-/* What is not known, kind by kind. */
+/* All that is not known, kind by kind. */
 static void print_untold(const struct page *page, const struct fleet *fleet,
                          const struct fleet_kind *kind)
 {

@@ -1,4 +1,4 @@
-"""What `diagnose` found: the dictionaries of docs/diagnosis.md, whose findings have attributes and are rows of a table."""
+"""The findings of `diagnose`: the dictionaries of docs/diagnosis.md, whose findings have attributes and are rows of a table."""
 from typing import Any, Dict, List, Optional
 
 # Columns of a table of findings; each is an attribute of Finding.
@@ -63,7 +63,7 @@ class Findings(List[Finding]):
 
 
 class Diagnosis(Dict[str, Any]):
-    """What `chokepoint diagnose --format=json` prints, with each finding as a Finding."""
+    """The document of `chokepoint diagnose --format=json`, with each finding as a Finding."""
 
     def __init__(self, document: Dict[str, Any]) -> None:
         super().__init__(document)

@@ -76,7 +76,7 @@ def _is_trace(path: str) -> bool:
 
 def compare(base: Union[Path, Sequence[Path]], new: Union[Path, Sequence[Path]], explain: Optional[bool] = None,
             options: Sequence[str] = ()) -> Dict[str, Any]:
-    """What `chokepoint compare --format=json` says: of two results, or several of each side, which rows are slower; of two
+    """The document of `chokepoint compare --format=json`: of two results, or several of each side, which rows are slower; of two
     traces or recordings, why a step takes longer.
 
     explain: compare traces; None: if `base` is one.

@@ -109,7 +109,7 @@ class recording:
 
 
 class Recorded:
-    """What callbacks of trainers have in common: they record some steps of a training, and then print the page.
+    """The common part of trainers' callbacks: they record some steps of a training, and then print the page.
 
     recording: the recording, from the training's start on; diagnosis: its findings, once the training has ended, or None.
     how: arguments of chokepoint.recording().

@@ -119,7 +119,7 @@ class Recorder:
         self.steps_wrapped = []  # of optimizers
 
     def wraps(self):
-        """What is done to modules right after they are imported."""
+        """The changes of modules right after they are imported."""
         return BY_FORWARD if self.by_forward else BY_OPTIMIZER
 
     # --- Where a step begins ---
@@ -588,7 +588,7 @@ class Scheduled:
         self.threads = dict(of_tasks("/proc/self/task"))
 
     def of_loader(self, now, steps):
-        """What its workers do: they compute, or wait for a core, or for files, or rest. They do not rest while the loop waits
+        """The work of its workers: they compute, or wait for a core, or for files, or rest. They do not rest while the loop waits
         for them, so what that leaves is the least that they wait for files. Or what the loop does in its fetches, in which it
         waits for a core as often as elsewhere."""
         workers = [(now.workers[pid], old) for pid, old in self.workers.items() if old and now.workers.get(pid)]

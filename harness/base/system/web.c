@@ -87,7 +87,7 @@ int pthread_setname_np(pthread_t thread, const char *name)
 
 /* --- Mappings --- */
 
-/* Its own fails. What is larger than the old one is zeros. */
+/* Its own fails. All beyond the old one is zeros. */
 void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
 {
     void *moved = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

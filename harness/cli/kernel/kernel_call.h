@@ -42,6 +42,6 @@ enum status kernel_call_json(char **text, struct kernel_call *call, const char *
 
 void kernel_call_release(struct kernel_call *call);
 
-/* What `kernel NAME --arch=N --format=json` prints for a kernel of a lesson; *text is malloc'd.
+/* The output of `kernel NAME --arch=N --format=json` for a kernel of a lesson; *text is malloc'd.
  * BAD_USAGE: there is no such kernel or architecture. */
 enum status kernel_of_lesson_json(char **text, const char *name, int arch);

@@ -7,11 +7,11 @@
  * of kernels/strides}. */
 char *web_lessons(void);
 
-/* What `kernel --format=json` prints, or {"error": sentence}. The request is an object with the
+/* The output of `kernel --format=json`, or {"error": sentence}. The request is an object with the
  * options of `kernel`: "file", "kernel", "grid", "block" and "args" are texts, "shared", "arch",
  * "registers" and "elements" numbers; "ptx" is the file's text, unless "file" is a kernel of a
- * lesson, and "source" that of "source_path", whose lines the PTX names; it may be null. What the
- * kernel prints goes to standard output. */
+ * lesson, and "source" that of "source_path", whose lines the PTX names; it may be null. The
+ * kernel's own output goes to standard output. */
 char *web_kernel(const char *request);
 
 /* {"error": the last error's sentence} */

@@ -1,4 +1,4 @@
-/* What a shell completes, and the page of the manual, on standard output. */
+/* The words that a shell completes, and the page of the manual, on standard output. */
 #pragma once
 
 #include "harness/cli/line/command_set.h"

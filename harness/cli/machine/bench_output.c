@@ -54,7 +54,7 @@ static void add_number_text(struct json *json, cJSON *context, const char *name,
     json_text(json, context, name, text);
 }
 
-/* What the user says of the machine; of two with one key the first counts. On the console too. */
+/* The user's words for the machine; of two with one key the first counts. On the console too. */
 static void add_users(struct bench_output *output, cJSON *context)
 {
     bool shown = output->options.format == FORMAT_CONSOLE && ranks_rank() == 0;

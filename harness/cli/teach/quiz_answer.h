@@ -8,7 +8,7 @@
  * and all names. */
 enum status quiz_set_print(const struct page *page, const struct quiz_set *set);
 
-/* What a factor means: "A number: 2 if ..." */
+/* The meaning of a factor: "A number: 2 if ..." */
 const char *quiz_factor_form(const struct quiz_set *set);
 
 /* A factor is right inside the measured interval or within the first share of what was measured,

@@ -1,4 +1,4 @@
-/* What the page in a browser asks of the quiz. */
+/* The quiz, as the page in a browser asks for it. */
 #pragma once
 
 /* A page of the quiz as JSON, for free(); NULL: no memory. The request is an object: "seed" and

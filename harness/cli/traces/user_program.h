@@ -16,7 +16,7 @@ enum status user_program_enter(void);
 
 enum status user_variable(const char *name, const char *value);
 
-/* Starts the words as a shell would. What it prints goes to the descriptor `output`, and its errors
+/* Starts the words as a shell would. Its output goes to the descriptor `output`, and its errors
  * to `errors`; -1: where this process prints. BAD_USAGE: it cannot be started. */
 enum status user_program_start(pid_t *pid, const char *const *words, int output, int errors);
 

@@ -7,7 +7,7 @@
  * that were read, "troubles": [a sentence for each that could not be]}. */
 char *web_desk_open(const char *names);
 
-/* What `diagnose --format=json --what-if` prints, with the timeline of so many steps; of digests
+/* The output of `diagnose --format=json --what-if`, with the timeline of so many steps; of digests
  * without replay and timeline, for which they have no events. */
 char *web_desk_diagnosis(int timeline);
 

@@ -346,7 +346,7 @@ void comparison_release(struct comparison *comparison)
 
 /* --- The gate --- */
 
-/* What speaks against a row, the worst first. */
+/* The faults of a row, the worst first. */
 enum row_fault {
     FAULT_SLOWER,
     FAULT_MOVED,

@@ -15,8 +15,9 @@
  *   two busy cores, 9 had rows of the same work that differed 1.6 to 3.5 times, by more than
  *   repetitions explained. Only a count that is the same in all repetitions of each file, as of
  *   launches, is taken to have no noise; a time never is, since equal ones are rounded;
- * - at least what the caller says. Of one file against one file, what the repetitions of the row
- *   and the changes of all rows show counts in its place, where it is more. */
+ * - at least what the caller says. If one file is against one, the noise that the
+ *   repetitions of the row and the changes of all rows show counts in its place, if it is
+ *   more. */
 #pragma once
 
 #include "harness/desk/compare/file/benchmark_file.h"

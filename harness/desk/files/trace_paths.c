@@ -132,7 +132,7 @@ static enum status add_entry(struct folder_scan *scan, const char *folder, const
     return add_wanted(scan->paths, path);
 }
 
-/* Of a folder that has no traces, those in its folders, `levels` deep; TensorBoard's
+/* If a folder has no traces, those in its folders, `levels` deep; TensorBoard's
  * plugins/profile is no level. */
 static enum status add_files(struct folder_scan *scan, const char *folder, int levels)
 {

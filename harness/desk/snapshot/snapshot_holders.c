@@ -1,7 +1,7 @@
 /* Blocks of memory from their allocation to their release, by the stack that asked for them.
  *
- * What is live at the end, and was not taken in the history, was live all along: its segment still
- * names its stack. */
+ * A block that is live at the end, and was not taken in the history, was live all along: its
+ * segment still names its stack. */
 #include "harness/base/rows.h"
 #include "harness/base/sort.h"
 #include "harness/desk/snapshot/snapshot_parts.h"

@@ -300,8 +300,8 @@ static bool others_may_hide_it(const struct scenario_result *result)
     return cpu_loss_is_large(&result->cpu_loss) || result->cpu_quota > 0;
 }
 
-/* What a child skips once it has measured, and what takes too long, may be the fault of other
- * programs: these are named first. */
+/* Other programs may be at fault for what a child skips once it has measured, and for what takes
+ * too long: they are named first. */
 void verdict_blame_others(struct scenario_result *result)
 {
     char taken[96], reason[sizeof result->reason];

@@ -9,9 +9,9 @@
  * scenarios that are measured anew; others are set aside, with their whole folder: FOLDER.1.
  *
  * A run puts its traces where none of its scenarios has one, so that the rename of result.json,
- * which names them, replaces a scenario together with its traces. What it does not name is removed
- * at the end. Before a run makes anything it writes to run.lock in which folders it may leave
- * something behind if it is killed. The next run removes that.
+ * which names them, replaces a scenario together with its traces. Traces that it does not name are
+ * removed at the end. Before a run makes anything it writes to run.lock in which folders it may
+ * leave something behind if it is killed. The next run removes that.
  *
  * Removed are only files that a run names so: SCENARIO.VARIANT.json.gz, and what becomes one
  * (atomic_file.h). A folder in which a user put something stays. */

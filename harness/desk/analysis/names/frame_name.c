@@ -175,8 +175,8 @@ static const char *const of_python[] = { "/lib/python", "/torchinductor_",
                                          "\\lib\\",     "\\torchinductor_" };
 static const char *const of_cells[] = { "ipykernel_" };
 
-/* What follows the first of these words in a path; NULL: it has none. Each frame of each stack is
- * asked, and memmem() makes a table first, which costs more than to read a path. */
+/* The rest behind the first of these words in a path; NULL: it has none. Each frame of each stack
+ * is asked, and memmem() makes a table first, which costs more than to read a path. */
 static const char *behind(const char *path, size_t length, const char *const *words, size_t count)
 {
     const char *end = path + length;

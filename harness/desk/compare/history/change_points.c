@@ -178,7 +178,7 @@ static double effective_count(const struct part *part)
     return part->count * (1 - part->correlation) / (1 + part->correlation);
 }
 
-/* What is as unlikely for independent runs as `z` is for these: it counts for less, and by
+/* The value as unlikely for independent runs as `z` is for these: it counts for less, and by
  * Student's t of as many runs as they are worth (Santer and others, "Statistical significance of
  * trends and trend differences in layer-average atmospheric temperature time series", J. Geophys.
  * Res. 105, 2000, 7337-7356). */

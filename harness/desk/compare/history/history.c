@@ -273,7 +273,7 @@ static int find_renamed(const struct history *history, const struct history_seri
     return found;
 }
 
-/* Of the series of one row, which did other work, only the last may be gone. */
+/* A row that did other work has several series, of which only the last may be gone. */
 static bool is_latest(const struct history *history, const struct history_series *series)
 {
     double last = series->runs[series->count - 1]->seconds;

@@ -320,7 +320,7 @@ out:
 
 enum { DATE = 64 };
 
-/* That of the file; of one that states none `given`, which may be a day. */
+/* The file's date; if it states none `given`, which may be a day. */
 static enum status find_date(char date[DATE], const struct benchmark_file *file, const char *given)
 {
     benchmark_file_context(file, "date", date, DATE);

@@ -242,7 +242,7 @@ enum status trial_arm_add(struct trial_arm *arm, double before_ns, double after_
 
 /* --- The verdict --- */
 
-/* What the first `pairs` pairs say: before over after. NaN and no coverage if they are too few to
+/* By the first `pairs` pairs: before over after. NaN and no coverage if they are too few to
  * say anything, or memory is out. */
 static struct confidence_interval interval_of(const double *before, const double *after, int pairs,
                                               double *median)

@@ -1,5 +1,5 @@
-/* What a trial says: a page for people, and result.json, whose rows `compare`, `history` and Google
- * Benchmark's tools read. */
+/* The output of a trial: a page for people, and result.json, whose rows `compare`, `history` and
+ * Google Benchmark's tools read. */
 #pragma once
 
 #include "harness/desk/compare/trial/trial.h"

@@ -60,7 +60,7 @@ bool rank_is_slow(const struct slow_rank *slow, const struct rank_figures *figur
  * known. */
 const char *slow_rank_does(const struct slow_rank *slow);
 
-/* What to look at on that rank; NULL: not known. */
+/* A thing to look at on that rank; NULL: not known. */
 const char *slow_rank_advice(const struct slow_rank *slow);
 
 /* A loss below this share of a step is within the spread of ranks that are alike. */

@@ -1,5 +1,5 @@
-/* What kind of program a trace is of, as far as its rows tell: the one place that knows. Rules take
- * from it which words fit, so that no page speaks of what its program does not have. */
+/* The kind of program that was traced, as far as its rows tell: the one place that knows. Rules
+ * take from it which words fit, so that no page speaks of what its program does not have. */
 #pragma once
 
 #include "harness/desk/analysis/summary.h"

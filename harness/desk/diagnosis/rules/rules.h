@@ -23,8 +23,8 @@
 
 /* A finding is major, and critical, from these shares of a step on: a device that is busy for less
  * than half of the time is TensorBoard's bound. Below the first it is minor, and so is a gain of
- * less than 1.18x. Half of the 69 gains in results/ that were predicted and then measured are off
- * by more than 11%, so a minor gain may as well be none. */
+ * less than 1.18x. Half of the gains in results/ that were predicted and then measured are off by
+ * more than a tenth (test_docs), so a minor gain may as well be none. */
 #define RULE_SHARE_MAJOR    0.15
 #define RULE_SHARE_CRITICAL 0.5
 

@@ -332,7 +332,7 @@ static const char *advice_on_messages(const struct finding *finding, const struc
     return finding->advice;
 }
 
-/* What the first message takes beyond the mean of the others, if that is ten times as much or more:
+/* Time of the first message beyond the mean of the others, if that is ten times as much or more:
  * ranks that start apart meet in it, and NCCL connects them when a communicator is first used. 0:
  * no such message, or there are few; other ranks are there to tell who waits for whom. */
 static double first_meeting_ns(const struct facts *facts)

@@ -65,7 +65,7 @@ struct kernel_argument {
 
 const char *kernel_type_name(enum kernel_type type);
 size_t kernel_type_bytes(enum kernel_type type);
-/* Of the array; 0: a scalar. And of the parameter or member, where an address has 8 on any host. */
+/* The array's bytes; 0: a scalar. And the parameter's or member's: an address has 8 on any host. */
 uint64_t kernel_argument_bytes(const struct kernel_argument *argument);
 size_t kernel_argument_own(const struct kernel_argument *argument);
 
