@@ -12,7 +12,7 @@ const struct scenario scenario_fragmentation = {
     .name = "fragmentation",
     .title = "A cache of memory in pieces that do not fit",
     .also = "memory fragmentation, PYTORCH_ALLOC_CONF, PYTORCH_CUDA_ALLOC_CONF, "
-            "expandable_segments, max_split_size_mb, reserved memory",
+            "expandable_segments, max_split_size_mb, reserved memory, variable input length",
     .group = GROUP_MEMORY,
     .symptom = "much more device memory is reserved than is ever allocated, and large batches fail",
     .cause = "sizes vary from step to step, and blocks freed by one step are too small for the "

@@ -13,7 +13,8 @@
 const struct scenario scenario_optimizer_every_step = {
     .name = "optimizer_every_step",
     .title = "Updating the weights after every micro-batch",
-    .also = "gradient accumulation, gradient_accumulation_steps, accumulate_grad_batches",
+    .also = "gradient accumulation, gradient_accumulation_steps, accumulate_grad_batches, "
+            "effective batch size",
     .group = GROUP_KERNELS,
     .symptom = "the optimizer takes a third of the step or more",
     .cause = "the weights are updated after each sample, at a cost that does not depend on samples",

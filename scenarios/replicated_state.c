@@ -13,7 +13,7 @@ const struct scenario scenario_replicated_state = {
     .name = "replicated_state",
     .title = "Keeping the whole optimizer state on every rank",
     .also = "ZeRO, ZeRO-1, ZeroRedundancyOptimizer, optimizer state sharding, optimizer state, "
-            "ZeRO stage 1",
+            "ZeRO stage 1, DeepSpeed ZeRO",
     .group = GROUP_RANKS,
     .symptom = "the optimizer's state takes as much of every device on many ranks as on one",
     .cause = "each rank updates all parameters, so it keeps both running means of all of them",

@@ -9,7 +9,7 @@
 const struct scenario scenario_small_batch = {
     .name = "small_batch",
     .title = "Feeding the device one sample at a time",
-    .also = "batch size, micro-batch of one",
+    .also = "batch size, micro-batch of one, per_device_train_batch_size",
     .group = GROUP_LAUNCHES,
     .symptom = "thousands of short kernels per update, and a device that is mostly idle",
     .cause = "64 micro-batches of 1 sample instead of 1 batch of 64: launching takes longer than "

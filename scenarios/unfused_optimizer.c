@@ -14,7 +14,7 @@
 const struct scenario scenario_unfused_optimizer = {
     .name = "unfused_optimizer",
     .title = "Updating each tensor with kernels of its own",
-    .also = "fused, foreach, fused optimizer, FusedAdam, multi-tensor apply",
+    .also = "fused, foreach, fused optimizer, FusedAdam, multi-tensor apply, adamw_torch_fused",
     .group = GROUP_KERNELS,
     .symptom = "the optimizer takes a quarter of the step, in hundreds of short kernels",
     .cause = "AdamW runs as six kernels per tensor, and most tensors are tiny",

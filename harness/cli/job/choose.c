@@ -44,9 +44,11 @@ struct called choose_called(const char *word)
 
     if (is_nothing(&called))
         called = also_called(word);
-    snprintf(argument, sizeof argument, "%.*s", (int)strcspn(word, "="), word);
+    snprintf(argument, sizeof argument, "%.*s", (int)strcspn(word, "=<>"), word);
     if (is_nothing(&called) && strcmp(argument, word) != 0)
         called = also_called(argument);
+    for (const char *dot = argument; is_nothing(&called) && (dot = strchr(dot, '.')) != NULL;)
+        called = also_called(++dot);
     return called;
 }
 

@@ -8,7 +8,7 @@
 #include "scenarios/scenario.h"
 
 /* The rows that a word names, or, if none is named so, those that are also called so, one of each
- * kind; "pin_memory=True" is pin_memory. NULL: none. */
+ * kind; "pin_memory=True" is pin_memory, "torch.nn.DataParallel" DataParallel. NULL: none. */
 struct called {
     const struct scenario *scenario;
     const struct kernel_lesson *lesson;

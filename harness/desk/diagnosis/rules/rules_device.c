@@ -669,7 +669,7 @@ const struct rule rules_of_device[] = {
     {
         .id = "layout_conversions",
         .title = "Convolutions turn their tensors into another layout and back",
-        .also = "channels_last, memory_format, NHWC, NCHW",
+        .also = "channels_last, memory_format, NHWC, NCHW, channels_last memory format",
         .symptom = "kernels named nchwToNhwc, nhwcToNchw or batched_transpose",
         .meaning = "the fastest convolutions want channels last, and the model's tensors have them "
                    "first",

@@ -643,7 +643,8 @@ const struct rule rules_of_host[] = {
         .id = "host_sync",
         .title = "The host waits for the device in every step",
         .also = "synchronisation point, implicit synchronisation, device synchronization, "
-                "cudaStreamSynchronize, cudaDeviceSynchronize, item(), isnan, bool(tensor)",
+                "cudaStreamSynchronize, cudaDeviceSynchronize, item(), isnan, bool(tensor), host "
+                "synchronisation, CPU-GPU synchronisation",
         .symptom = "the device is idle right after a call in which the host waited for it "
                    "(cudaStreamSynchronize, a blocking copy, .item())",
         .meaning = "a host that waits queues nothing, so host and device work one after the other",

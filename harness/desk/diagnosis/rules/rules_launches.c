@@ -440,8 +440,8 @@ const struct rule rules_of_launches[] = {
     {
         .id = "initialisation",
         .title = "One-time initialisation",
-        .also = "warm-up, cudnn.benchmark, autotuning, max-autotune, "
-                "torch.compile mode=max-autotune",
+        .also = "warm-up, cudnn.benchmark, autotuning, max-autotune, torch.compile "
+                "mode=max-autotune, cuDNN auto-tuner",
         .symptom = "a call of over 1 ms that launches a kernel for the first time; calls that "
                    "load modules; captures and instantiations of graphs; spans in which PyTorch "
                    "compiles",
