@@ -5,6 +5,7 @@ work in order; ranks meet in collectives. It knows no rule of ours. Whatever a p
 by running the model again without that part, with the same random numbers. All times are microseconds.
 """
 import dataclasses
+import functools
 import json
 import random
 
@@ -68,12 +69,17 @@ class Plan:
     instantiate_time: float = 0.0
 
 
+@functools.lru_cache(maxsize=64)
+def factors(seed):
+    draw = random.Random(f"noise {seed}")
+    return [draw.lognormvariate(0, 0.06) for _ in range(4099)]
+
+
 class Noise:
     """Factors close to 1 that depend on what is asked for, never on what was asked for before."""
 
     def __init__(self, seed):
-        draw = random.Random(f"noise {seed}")
-        self.factors = [draw.lognormvariate(0, 0.06) for _ in range(4099)]
+        self.factors = factors(seed)
 
     def __call__(self, kind, step, index=0):
         return self.factors[(kind * 1009 + step * 257 + index * 13) % len(self.factors)]

@@ -174,9 +174,8 @@ def read(path):
 
 def sources(seed, folder):
     """Traces as text, by name."""
-    singles, _, wells = loops.draws(seed, 1, 12, [])
     found = {f"{'-'.join(loop.causes) or 'healthy'} {number}": loop.text[0]
-             for number, loop in enumerate(singles + wells) if len(loop.text) == 1}
+             for number, loop in enumerate(loops.draw_singles(seed, 1) + loops.draw_wells(seed, 12)) if len(loop.text) == 1}
     for path in sorted(glob.glob(os.path.join(folder, "*.json.gz"))) if folder else []:
         text = read(path)
         if len(text) <= TEXT_MOST:

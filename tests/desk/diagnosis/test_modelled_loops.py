@@ -307,7 +307,7 @@ class Made:
     causes: tuple
     text: list  # a trace per rank
     gains: dict  # by cause: step over the step without it
-    remedies: dict = dataclasses.field(default_factory=dict)  # by finding, likewise
+    plan: model.Plan = None  # of which gain_of() tries REMEDIES
     slow: int = -1  # the rank that the others wait for
     findings: list = None  # of each rank
 
@@ -332,9 +332,7 @@ def draw(causes, seed):
         step = model.step_time(ranks)
         gains = {cause: step / model.step_time(model.run(build(base, sizes, seed, cause))) for cause in causes}
         if all(LEAST <= 1 - 1 / gain <= MOST for gain in gains.values()):
-            remedies = {finding: step / model.step_time(model.run(dataclasses.replace(plan, **remedy)))
-                        for finding, remedy in REMEDIES.items()}
-            return Made(causes, [model.text_of(ranks[0], 1)], gains, remedies)
+            return Made(causes, [model.text_of(ranks[0], 1)], gains, plan)
     return None
 
 
@@ -401,7 +399,10 @@ def gain_of(loop, finding):
     """What following that advice would gain; 1: nothing, or the model does not know."""
     gains = [gain for cause, gain in loop.gains.items()
              if finding["id"] in (("straggler",) if cause == "straggler" else CAUSES[cause][1])]
-    return max(gains + [loop.remedies.get(finding["id"], 1.0)])
+    if loop.plan and finding["id"] in REMEDIES:
+        better = dataclasses.replace(loop.plan, **REMEDIES[finding["id"]])
+        gains.append(model.step_time(model.run(loop.plan)) / model.step_time(model.run(better)))
+    return max(gains + [1.0])
 
 
 def is_right(loop):
@@ -446,17 +447,22 @@ def print_confusion(loops):
         print(f"  {truth:16} {', '.join(f'{id} {count}' for id, count in said.most_common())}")
 
 
-def draws(seed, each, healthy_count, only):
+def draw_singles(seed, each, only=()):
     names = [name for name in CAUSES if not only or name in only]
     singles = [draw((name,), f"{seed} {i}") for name in names for i in range(each)]
     if not only or "straggler" in only:
         singles += [draw_straggler(f"{seed} {i}") for i in range(each)]
+    return [loop for loop in singles if loop]
+
+
+def draw_pairs(seed, only):
     pairs = [draw(pair, seed) for pair in itertools.combinations(CAUSES, 2)
              if not GUESSES & set(pair) and (not only or set(only) & set(pair))]
-    if len(only) > 1:
-        pairs = [pair for pair in pairs if pair and set(pair.causes) <= set(only)]
-    wells = [draw_healthy(f"{seed} {i}") for i in range(0 if only else healthy_count)]
-    return [[loop for loop in group if loop] for group in (singles, pairs, wells)]
+    return [pair for pair in pairs if pair and (len(only) < 2 or set(pair.causes) <= set(only))]
+
+
+def draw_wells(seed, count):
+    return [loop for i in range(count) if (loop := draw_healthy(f"{seed} {i}"))]
 
 
 def main():
@@ -470,7 +476,7 @@ def main():
     only = next((option[7:].split(",") for option in options if option.startswith("--only=")), [])
     if folder:
         os.makedirs(folder, exist_ok=True)
-    singles, pairs, wells = draws(seed, each, count, only)
+    singles, pairs, wells = draw_singles(seed, each, only), draw_pairs(seed, only), draw_wells(seed, 0 if only else count)
     with tempfile.TemporaryDirectory() as temporary:
         diagnose(arguments[0], singles + pairs + wells, folder or temporary)
     wrong = report(singles, "causes alone", is_right) + report(pairs, "pairs", is_right)
