@@ -248,7 +248,7 @@ static enum status write_plan(const struct try_run *run, const char *hold, cJSON
              KEY("seed", (int64_t)(run->options->flags.seed % (1ull << 53))),
              KEY("wait_steps", WAIT_STEPS),
              KEY("window_steps", json_pair(&json, LEAST_STEPS, MOST_STEPS)),
-             KEY("pairs", run->options->rounds),
+             KEY("pairs", run->options->rounds), KEY("first_look", TRIAL_FIRST_LOOK),
              KEY("most_steps", hold != NULL ? WAIT_STEPS + WHOLE_STEPS : 1000000000),
              KEY("most_seconds", run->options->seconds),
              KEY("patch", gains != NULL ? patch : NULL));

@@ -28,13 +28,15 @@ double facts_host_ns(const struct facts *facts, enum host_kind activity)
 double facts_least_of_cores_ns(const struct facts *facts)
 {
     const struct event_device *device = facts->device;
-    double ns = facts->busy_ns;
+    double ns = facts->busy_ns, wanted = facts->summary->trace->cost.wanted_cores;
 
     if (device == NULL || device->shares_host_cores != 1 || device->host_cores <= 0)
         return 0;
     for (int i = 0; i < HOST_KIND_COUNT; i++)
         if (i != HOST_WAITING)
             ns += (double)facts->summary->idle.host_ns[i] / facts->steps;
+    if (wanted > 0) /* less if the host waits for a disk or a network, more beside other programs */
+        ns = fmin(ns, wanted * facts->step_ns);
     return ns / device->host_cores;
 }
 

@@ -22,7 +22,8 @@ const struct idle_time *facts_idle(const struct facts *facts);
 double facts_host_ns(const struct facts *facts, enum host_kind activity);
 
 /* The least time of a step if its host never waits for its device and both share the cores: all of
- * their work, on all cores. 0: they do not, or there is no telling how many there are. */
+ * their work, on all cores; the recording states how much that is, or else the trace's events do.
+ * 0: they do not share them, or there is no telling how many there are. */
 double facts_least_of_cores_ns(const struct facts *facts);
 
 /* Idle time for loading in a step. */

@@ -202,8 +202,7 @@ static double say_idle(struct finding *finding, const struct facts *facts, enum 
     return idle;
 }
 
-/* Another thread needs a core for what it does, but for the time that a disk or a network takes,
- * which no trace tells. */
+/* Another thread needs a core for what it does, but for the time that a disk or a network takes. */
 static bool replays_on_cores(struct finding *finding, const struct facts *facts, double touched_ns)
 {
     finding->least_step_ns = facts_least_of_cores_ns(facts);

@@ -1,6 +1,7 @@
 /* Findings of communication, in one rank's trace and between those of a run. */
 #include "harness/base/words/text.h"
 #include "harness/desk/diagnosis/facts/ranks.h"
+#include "harness/desk/diagnosis/rules/host_facts.h"
 #include "harness/desk/diagnosis/rules/rules.h"
 
 #include <math.h>
@@ -165,7 +166,9 @@ static bool judge_pipeline_bubble(struct finding *finding, const struct facts *f
                      facts->passes, facts->passes == 1 ? "" : "es", ranks,
                      100 * idle_share(ranks, facts->passes), enough,
                      100 * idle_share(ranks, enough));
-    return finding_costs(finding, facts, facts->step_ns - (facts->step_ns - bubble) / (1 - rest));
+    return finding_costs(finding, facts,
+                         facts->step_ns - fmax((facts->step_ns - bubble) / (1 - rest),
+                                               facts_least_of_cores_ns(facts)));
 }
 
 /* --- Gradients --- */
