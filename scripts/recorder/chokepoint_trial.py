@@ -15,6 +15,7 @@ import inspect
 import json
 import os
 import random
+import statistics
 import sys
 import threading
 import time
@@ -28,6 +29,7 @@ from chokepoint_switches import Cannot, CONTROL, Control, ROWS, SETTLE, why_unkn
 
 SCHEMA = 1
 PLACES_MOST = 1000
+SHORTEST = 2             # steps of a window, if time is short
 LOADER = ("num_workers", "prefetch_factor", "persistent_workers", "pin_memory", "worker_init_fn", "_dataset_kind")
 
 
@@ -206,6 +208,7 @@ class Trial(chokepoint_recorder.Recorder):
         self.not_tried += [{"cause": each, "kind": "", "name": each, "why": why_unknown(each)} for each in causes if not any(
             each == its.name or each in its.causes for its in ROWS)]
         self.pair_counts = [0] * len(self.arms)
+        self.window_steps = self.fitting()
         self.coming = self.draw()
 
     def make_arm(self, its):
@@ -234,9 +237,23 @@ class Trial(chokepoint_recorder.Recorder):
         except (OSError, ValueError, KeyError):
             return []
 
+    def fitting(self):
+        """The least and the most steps of a window: fewer than planned if steps are so long that time would end before each
+        arm has pairs enough."""
+        plan = self.plan
+        least, most = plan["window_steps"]
+        if self.ranks() > 1:  # time does not end their trial, and all of them need the same windows
+            return least, most
+        left_ns = 1e9 * plan["most_seconds"] - (time.perf_counter_ns() - self.begin_ns[0])
+        fit = int(left_ns / statistics.median(self.wall_ns) / plan["first_look"] / 2 / len(self.arms))
+        mean = fit - max(arm.settle for arm in self.arms)
+        if 2 * mean >= least + most:
+            return least, most
+        return min(least, SHORTEST), min(most, max(SHORTEST + 1, 2 * mean - SHORTEST))
+
     def draw(self):
         """Windows in the order of time: (arm's number, pair, switched, steps). At the end of each round None."""
-        least, most = self.plan["window_steps"]
+        least, most = self.window_steps
         for pair in range(self.plan["pairs"]):
             done = self.decided()
             order = [number for number in range(len(self.arms)) if number == 0 or number not in done]

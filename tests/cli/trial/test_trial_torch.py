@@ -47,7 +47,7 @@ class Run:
         environment = {**os.environ, "OMP_NUM_THREADS": "1"}
         plan = {"schema": 1, "file": str(folder / "own/trial.json"), "decided": str(folder / "own/decided.json"),
                 "scratch": str(folder / "own/scratch"), "causes": [], "hold": None, "seed": 7, "wait_steps": WAIT,
-                "window_steps": [2, 5], "pairs": 3, "most_steps": 4000, "most_seconds": 300, "patch": None, **plan}
+                "window_steps": [2, 5], "pairs": 3, "first_look": 3, "most_steps": 4000, "most_seconds": 300, "patch": None, **plan}
         if plan["causes"] or plan["hold"] is not None:
             (folder / "own").mkdir()
             (folder / "own/plan.json").write_text(json.dumps(plan))
@@ -228,6 +228,14 @@ def check_seed(folder):
     return [] if same else [str(windows)]
 
 
+def check_long_steps(folder):
+    """If steps are long for the time, windows are short and so enough of them."""
+    run = Run(folder, tried("long"), causes=["garbage"], pairs=100, window_steps=[20, 40], first_look=6, most_seconds=10)
+    lengths = [window["last"] - window["first"] + 1 for window in run.trial.get("windows", [])]
+    enough = len(lengths) >= 2 * 4 * len(run.trial.get("arms", [])) and 2 <= min(lengths) and max(lengths) < 20
+    return run.faults() + ([] if enough else [f"{lengths} {run.trial.get('why')}"])
+
+
 def main():
     switch_or_skip()
     with tempfile.TemporaryDirectory(prefix="chokepoint-trial-") as name:
@@ -244,7 +252,8 @@ def main():
                   for row, words in SWITCHES + FIXES}
         checks.update({f"whole {row} {words}": lambda place, row=row, words=words: check_whole(place, row, words, plain_of(words))
                        for row, words in WHOLE})
-        checks.update({"apart": check_apart, "names": check_names, "files": check_files, "ranks": check_ranks, "ends": check_ends, "patch": check_patch, "seed": check_seed})
+        checks.update({"apart": check_apart, "names": check_names, "files": check_files, "ranks": check_ranks, "ends": check_ends,
+                       "long steps": check_long_steps, "patch": check_patch, "seed": check_seed})
         failed = 0
         for number, (text, check) in enumerate(checks.items()):
             if sys.argv[2:] and not any(word in text for word in sys.argv[2:]):
