@@ -209,10 +209,10 @@ def geometric(options):
         def __getitem__(self, index):
             return self.graphs[index] if options.fixed else self.transformed(self.graphs[index])
 
-    net, step = Net(), 0
+    net, graphs, step = Net(), Graphs(), 0
     adam = torch.optim.Adam(net.parameters())
     while step < options.steps:
-        for graph in GraphLoader(Graphs(), batch_size=32):
+        for graph in GraphLoader(graphs, batch_size=32):
             adam.zero_grad()
             functional.cross_entropy(net(graph), graph.y).backward()
             adam.step()

@@ -31,7 +31,7 @@ TRIES = [
     ("workers", "batches", "workers", "saving", None),
     ("transformers", "batches", None, "saving", "transformers"),
     ("lightning", "batches", None, "garbage", "lightning"),
-    ("geometric", "batches", None, "logging", "torch_geometric"),
+    ("geometric", "samples", None, "logging", "torch_geometric"),
     ("skorch", "batches", None, "saving", "skorch"),
 ]
 
