@@ -5,8 +5,18 @@ set(CHOKEPOINT_WEB_SOURCES "" CACHE PATH "Folder with the sources of cJSON, ISA-
 # Everything is one program: addresses are known when it is linked.
 set(CMAKE_POSITION_INDEPENDENT_CODE OFF)
 # A function without a declaration would end the program when it is called, and not before.
-add_compile_options(-Werror=implicit-function-declaration -Werror=incompatible-pointer-types
-                    -msimd128 -msse2)
+add_compile_options(-Werror=implicit-function-declaration -Werror=incompatible-pointer-types)
+
+# emcc starts Python for each file, which takes a third of the build. So clang is called as emcc calls it, which -v shows.
+file(WRITE ${CMAKE_BINARY_DIR}/empty.c "")
+execute_process(COMMAND ${CMAKE_C_COMPILER} -v -O3 -msimd128 -msse2 -c empty.c -o empty.o
+                WORKING_DIRECTORY ${CMAKE_BINARY_DIR} ERROR_VARIABLE said)
+if(said MATCHES "^ \"([^\"]+)\" ([^\n]*) -v -O3( [^\n]*)? -c empty\\.c")
+  set(CMAKE_C_COMPILE_OBJECT
+      "${CMAKE_MATCH_1} ${CMAKE_MATCH_2}${CMAKE_MATCH_3} <DEFINES> <INCLUDES> <FLAGS> -o <OBJECT> -c <SOURCE>")
+else()
+  add_compile_options(-msimd128 -msse2)
+endif()
 
 # A header as its package installs it: isa-l/igzip_lib.h, cjson/cJSON.h.
 set(headers ${CMAKE_BINARY_DIR}/include)

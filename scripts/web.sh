@@ -56,7 +56,7 @@ sources=$folder/sources
 # Where Debian has node's libraries, which emscripten does not find by itself.
 export NODE_PATH=/usr/share/nodejs
 # Objects are kept by ccache, if it is there.
-command -v ccache >/dev/null && export _EMCC_CCACHE=1
+command -v ccache >/dev/null && export CMAKE_C_COMPILER_LAUNCHER=ccache
 
 # apt's lists for sources, beside those of the system, which may have none.
 source_lists()
