@@ -9,21 +9,27 @@ let asked = Promise.resolve();
 const PIECE = 1 << 20, PIECES_KEPT = 16, reader = new FileReaderSync();
 const FILE_MOST = 2 ** 31; // emscripten's places in a file have 31 bits
 
-// Its memory is given back at once, not when the browser next collects garbage.
+// Its memory is given back at once, not when the browser next collects garbage: it is sent where nobody listens.
+const { port1: nowhere, port2: closed } = new MessageChannel();
+closed.close();
+
 function dropFirst(kept) {
   const [number, piece] = kept.entries().next().value;
   kept.delete(number);
-  piece.buffer.transfer?.(0);
+  nowhere.postMessage(null, [piece.buffer]);
 }
 
-// A piece of a file of the browser's, which is read when it is first asked for. Some are kept: SQLite goes back and forth.
+// A piece of a file of the browser's, which is read when it is first asked for. Once the desk has gone back in a file, as SQLite
+// does, some are kept.
 function pieceOf(node, number) {
   const kept = node.pieces || (node.pieces = new Map());
   let piece = kept.get(number);
   if (!piece) {
+    node.goesBack ||= number < node.last;
+    node.last = number;
+    if (kept.size === (node.goesBack ? PIECES_KEPT : 1)) dropFirst(kept);
     const part = node.contents.slice(number * PIECE, (number + 1) * PIECE);
     piece = new Uint8Array(reader.readAsArrayBuffer(part));
-    if (kept.size === PIECES_KEPT) dropFirst(kept);
     kept.set(number, piece);
     postMessage({ progress: { file: node.name, bytes: number * PIECE + piece.length, of: node.size } });
   }
