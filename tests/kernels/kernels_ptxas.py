@@ -17,6 +17,7 @@ With the compiler of the table any other difference fails too, so that the table
 now, of all six: look at the difference before it is committed. Runs no GPU.
 Exit 77 (skipped) where there is no nvcc of CUDA 13.0 or newer."""
 
+import collections
 import concurrent.futures
 import os
 import pathlib
@@ -36,6 +37,7 @@ SM_REGISTERS, REGISTER_UNIT, WARP, BLOCK = 65536, 256, 32, 256
 TABLE = "kernels/registers.txt"
 COUNTED = "90"  # the architecture whose PTX the table counts accesses of
 FEW = ("75", "90", "100")
+PTX_OF = {"86": "80", "89": "80"}  # nvcc writes the same for these, but for the line that names the target
 COUNTS = {"loads": "loads of less than 16 bytes", "stores": "stores of less than 16 bytes",
           "exact": "divisions and roots that are exact to the last bit"}
 
@@ -54,29 +56,30 @@ def warps(registers, architecture):
     return min(by_registers, THREADS[architecture] // BLOCK) * BLOCK // WARP
 
 
-def compile_unit(nvcc, unit, dtype, architecture):
-    """What the compiler says, and the PTX it made."""
-    folder = unit.parent / f"{dtype}.{architecture}"
+def compile_unit(nvcc, unit, dtype, virtual, architectures):
+    """What the compiler says, and the PTX it made, of which each architecture has its code."""
+    folder = unit.parent / f"{dtype}.{virtual}"
     folder.mkdir()
+    codes = ",".join(f"sm_{architecture}" for architecture in architectures)
     done = subprocess.run(
         [nvcc, "-x", "cu", "-std=c++17", "-O3", "-I.", f"-DREAL_{dtype.upper()}", "--Werror",
-         "all-warnings", "-Xptxas", "-v", f"-arch=sm_{architecture}", "-cubin", "--keep",
-         "--keep-dir", folder, "-o", folder / "kernels.cubin", unit],
+         "all-warnings", "-Xptxas", "-v", "-gencode", f"arch=compute_{virtual},code=[{codes}]", "-fatbin", "--keep",
+         "--keep-dir", folder, "-o", folder / "kernels.fatbin", unit],
         capture_output=True, text=True, check=False)
     ptx = "".join(file.read_text() for file in folder.glob("*.ptx"))
     return done.returncode, done.stdout + done.stderr, ptx
 
 
 def read_report(text):
-    """By function: its registers, and the line about its frame and spills."""
-    registers, frames, name = {}, {}, None
+    """By function and architecture: its registers, and the line about its frame and spills."""
+    registers, frames, key = {}, {}, None
     for line in text.splitlines():
-        if found := re.search(r"Compiling entry function '(\w+)'", line):
-            name = found[1]
+        if found := re.search(r"Compiling entry function '(\w+)' for 'sm_(\d+)", line):
+            key = found.groups()
         elif found := re.search(r"Used (\d+) registers", line):
-            registers[name] = int(found[1])
+            registers[key] = int(found[1])
         elif "bytes stack frame" in line:
-            frames[name] = line.strip()
+            frames[key] = line.strip()
     return registers, frames
 
 
@@ -149,28 +152,31 @@ def main():
         unit = pathlib.Path(folder) / "kernels.cu"
         unit.write_text("".join(f'#include "{file}"\n' for file in files))
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-            jobs = {(t, a): pool.submit(compile_unit, nvcc, unit, t, a)
-                    for t in TYPES for a in architectures}
+            texts = collections.defaultdict(list)
+            for architecture in architectures:
+                texts[PTX_OF.get(architecture, architecture)].append(architecture)
+            jobs = {(t, v): pool.submit(compile_unit, nvcc, unit, t, v, codes)
+                    for t in TYPES for v, codes in texts.items()}
         done = {key: job.result() for key, job in jobs.items()}
 
-    for (dtype, architecture), (status, text, ptx) in done.items():
+    for (dtype, virtual), (status, text, ptx) in done.items():
         if status != 0:
-            problems.append(f"{dtype} for sm_{architecture} does not compile without warnings:\n" +
+            problems.append(f"{dtype} for sm_{virtual} does not compile without warnings:\n" +
                             "\n".join(l for l in text.splitlines() if "ptxas info" not in l))
             continue
         registers, frames = read_report(text)
-        for name, line in frames.items():
+        for (name, architecture), line in frames.items():
             if re.findall(r"\d+", line) != ["0", "0", "0"]:
                 problems.append(f"{name} does not fit in the registers of sm_{architecture}: {line}")
-        for name, count in registers.items():
+        for (name, architecture), count in registers.items():
             rows.setdefault(name, {})[architecture] = count
         divisions = exact_divisions(ptx)
         for name, narrow in narrow_accesses(ptx).items():
             for access in sorted(set(narrow["st"])):
                 if re.search(r"\.v2\.\w(8|16|64)|[a-z](8|16)$", access):
                     problems.append(f"{name}: {narrow['st'].count(access)} x {access} on "
-                                    f"sm_{architecture}; a store of tensor elements is st.global.v4, or .v2 of words where it is spread")
-            if architecture == COUNTED:
+                                    f"sm_{virtual}; a store of tensor elements is st.global.v4, or .v2 of words where it is spread")
+            if virtual == COUNTED:
                 rows[name]["counts"] = [len(narrow["ld"]), len(narrow["st"]), divisions[name]]
 
     if len(rows) == 0 or any(status != 0 for status, _, _ in done.values()):
@@ -203,7 +209,7 @@ def main():
     if not arguments[1:]:
         problems += [f"{name} is in {TABLE} and no kernel; {renew}" for name in set(kept) - set(rows)]
     print("\n".join(problems))
-    print(f"{len(declared)} kernels, {len(done) * len(declared)} functions, at most "
+    print(f"{len(declared)} kernels, {len(TYPES) * len(architectures) * len(declared)} functions, at most "
           f"{max(max(row[:len(architectures)]) for row in rows.values())} registers; {compiler}, table "
           f"by {kept_compiler}")
     sys.exit(1 if problems else 0)
