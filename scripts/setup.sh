@@ -56,7 +56,7 @@ packages()
     fi
     if [ "$tests" = yes ]; then
         echo clang-format shellcheck dpkg-dev file unzip python3-venv python3-jsonschema python3-numpy python3-scipy python3-pytest
-        echo libbenchmark-tools libbenchmark-dev
+        echo ccache libbenchmark-tools libbenchmark-dev
         echo chromium chromium-driver python3-selenium
     fi
 }
