@@ -55,6 +55,13 @@ static int kernels_untested(void)
     return untested;
 }
 
+/* The border between pieces is within an array: a sanitizer sees nothing new there. */
+#ifdef __SANITIZE_ADDRESS__
+enum { PIECES = 1 };
+#else
+enum { PIECES = 3 };
+#endif
+
 /* Runs every family in bench.dtype; returns how many tests failed. */
 static int run_families(int *pieces)
 {
@@ -66,9 +73,9 @@ static int run_families(int *pieces)
         bench.worst_share = 0;
         int family_failed = run_family(families[j], "");
         print_message("closest to a limit: %.2f of it, %s\n", bench.worst_share, bench.worst_label);
-        if (pieces != NULL && family_failed == 0) {
+        if (pieces != NULL && PIECES > 1 && family_failed == 0) {
             bench.compare_fingerprints = true;
-            *pieces = 3;
+            *pieces = PIECES;
             family_failed = run_family(families[j], ", in 3 pieces");
             *pieces = 1;
         }
