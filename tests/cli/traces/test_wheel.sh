@@ -123,10 +123,13 @@ find "$folder/venv" -name __pycache__ -prune -o -print | sort >"$folder/after"
 comm -13 "$folder/before" "$folder/after" >"$folder/left"
 [ ! -s "$folder/left" ] || fail "the wheel left $(cat "$folder/left")"
 
-# Other Pythons than the system's, where pyenv has some.
+# Other Pythons than the system's, where pyenv has some: the oldest and the newest, since those between lack nothing that the
+# newest has kept, and know all that the oldest knows.
 cp "$root/home/empty.json" "$folder/"
-for other in "${PYENV_ROOT:-$HOME/.pyenv}"/versions/3.*/bin/python3; do
-    [ -x "$other" ] && "$other" -c 'import sys; sys.exit(sys.version_info < (3, 8))' || continue
+others=$(for other in "${PYENV_ROOT:-$HOME/.pyenv}"/versions/3.*/bin/python3; do
+    [ -x "$other" ] && "$other" -c 'import sys; sys.exit(sys.version_info < (3, 8))' && echo "$other"
+done | sort -V)
+for other in $(echo "$others" | sed -n '1p;$p' | uniq); do
     rm -rf "$folder/venv"
     "$other" -m venv "$folder/venv"
     expect 0 "pip of $other" in_environment "$folder/venv/bin/pip" -q install --no-index "$(echo "$folder"/wheels/*.whl)"
