@@ -210,7 +210,7 @@ def measure_all(folder):
     result = os.path.join(folder, "result")
     # strict_fp32 is skipped without a GPU, and leak has no balance. The second run keeps what the first measured.
     for scenarios in (("item_sync", "leak", "strict_fp32", "tail_effect"), ("tail_effect",)):
-        run("run", *scenarios, "--device=cpu", "--quick", f"--out={result}")
+        run("run", *scenarios, "--device=cpu", "--quick", "--repetitions=6", f"--out={result}")
         with open(os.path.join(result, "result.json"), encoding="utf-8") as file:
             keep("results.md#json-of-run-resultjson", json.load(file))
     # Kept ones: a busy machine may skip the scenario, for lack of balance.
@@ -231,7 +231,7 @@ def measure_all(folder):
     see("training.md#json-of-a-sweep", *light, "--steps=20", "--repetitions=1", "--sweep", "launch=eager,graph",
         "--sweep", "clipping=device,host")
     see("training.md#json-of-a-ladder", *light, "--ladder", "--batch=1", "--tokens=4", "--launch=eager",
-        "--loss-every=1", "--time-budget=30", "--thorough")
+        "--loss-every=1", "--time-budget=12", "--thorough")
 
 
 # --- Documents about results that are made here ---

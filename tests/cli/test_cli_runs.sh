@@ -69,13 +69,13 @@ END
 expect 0 "a longer training" "$program" train --device=cpu --model=balanced --steps=600
 # If something disturbs the machine while the peak is measured, the share is doubtful.
 grep -q "where a large matrix product reaches\|MFU  *doubtful: " "$folder/out" || fail "no MFU, and no doubt"
-expect any "a run without ceilings" env CHOKEPOINT_FAIL=gemm:1 "$program" run leak --device=cpu --quick --no-trace \
+expect any "a run without ceilings" env CHOKEPOINT_FAIL=gemm:1 "$program" run leak --device=cpu --quick --repetitions=1 --no-trace \
     --out="$folder/no-ceilings"
 says err "no utilisation is stated, because how fast the device multiplies and copies could not be measured"
 [ -s "$folder/no-ceilings/result.json" ] || fail "a run without ceilings left no result"
 # On a busy machine it may keep nothing. This is no failure of the program.
 expect 0 "a ladder" "$program" train --device=cpu --ladder --model=light --batch=1 --tokens=4 --launch=eager \
-    --elementwise=unfused --optimizer=unfused --loss-every=1 --time-budget=15
+    --elementwise=unfused --optimizer=unfused --loss-every=1 --time-budget=8
 says out "From the settings that were given"
 says out "launch eager -> graph"
 says out "The tuned settings"
@@ -177,7 +177,7 @@ expect any "a run without traces" "$program" run launch_overhead --device=cpu --
 [ -s "$folder/untraced/result.json" ] || fail "there is no result file"
 [ ! -e "$folder/untraced/traces" ] || fail "there is a folder of traces"
 
-expect any "an A/A run" "$program" run launch_overhead --aa --device=cpu --quick --out="$folder/aa"
+expect any "an A/A run" "$program" run launch_overhead --aa --device=cpu --quick --repetitions=6 --out="$folder/aa"
 # Whatever the verdict is, the exit code must be that verdict's.
 verdict=$(sed -n 's/^.*"verdict":[[:space:]]*"\([a-z ]*\)".*$/\1/p' "$folder/aa/result.json")
 case $verdict in
@@ -248,7 +248,7 @@ cmp -s "$folder/kept.json" "$folder/result/result.json" || fail "the older resul
 # Beside one that was reproduced a skipped scenario passes, but not strictly.
 for flag in --color=never --strict; do
     expect any "one skipped, with $flag" taskset -c "$one" "$program" run item_sync launch_overhead \
-        --device=cpu --quick --no-trace --out="$folder/beside" "$flag"
+        --device=cpu --quick --repetitions=6 --no-trace --out="$folder/beside" "$flag"
     verdict=$(sed -n 's/^.*"verdict":[[:space:]]*"\([a-z ]*\)".*$/\1/p' "$folder/beside/result.json" | head -n 1)
     case "$flag $verdict" in
     *never*' reproduced') wanted=0 ;;
@@ -282,7 +282,7 @@ wait $!
 
 # --- a trace that cannot be written fails the run, and is said ---
 until rmdir "$folder/removed/traces" 2>/dev/null; do sleep 0.05; done &
-expect any "a run whose folder of traces goes away" "$program" run small_batch --device=cpu --quick \
+expect any "a run whose folder of traces goes away" "$program" run small_batch --device=cpu --quick --repetitions=6 \
     --out="$folder/removed"
 wait
 says out "no trace before the fix: "
@@ -312,7 +312,7 @@ says err "there are no results"
 [ -z "$(ls "$folder/cut")" ] || fail "something is left"
 
 # --- in a folder with results: those of other scenarios stay, with their traces ---
-expect any "a run in the same folder" "$program" run precision --device=cpu --quick --out="$folder/result"
+expect any "a run in the same folder" "$program" run precision --device=cpu --quick --repetitions=1 --out="$folder/result"
 says err "has results of 20"
 [ -s "$folder/result/traces/precision.before.json.gz" ] || fail "there is no trace"
 [ -s "$folder/result/traces/item_sync.before.json.gz" ] || fail "an older trace is gone"
@@ -321,7 +321,7 @@ grep -q '"precision/before"' "$folder/result/result.json" || fail "there are no 
 expect any "a pair of kernels in the same folder" "$program" run bank_conflicts --device=cpu --out="$folder/result"
 grep -q '"item_sync/before"' "$folder/result/result.json" || fail "a second of counting took minutes of measurement"
 [ -s "$folder/result/traces/item_sync.before.json.gz" ] || fail "its trace is gone"
-expect any "a scenario again" "$program" run precision --device=cpu --quick --out="$folder/result"
+expect any "a scenario again" "$program" run precision --device=cpu --quick --repetitions=1 --out="$folder/result"
 [ -s "$folder/result/traces-2/precision.before.json.gz" ] || fail "the trace is not where it was free"
 [ ! -e "$folder/result/traces/precision.before.json.gz" ] || fail "the older trace is still there"
 expect 0 "diagnose finds them" "$program" diagnose "$folder/result"

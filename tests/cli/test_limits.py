@@ -73,7 +73,7 @@ def a_quota_sizes_workers_and_is_named():
         print("skipped: a quota needs two cores and a group of one's own")
         return
     out = os.path.join(ROOT, "quota")
-    _, words = run("run", "loader_workers", "launch_overhead", "--quick", "--device=cpu", "--no-trace",
+    _, words = run("run", "loader_workers", "launch_overhead", "--quick", "--repetitions=1", "--device=cpu", "--no-trace",
                    f"--out={out}", prepare=group.enter)
     check("1 core), as a control group's quota is 1 core" in words, "what is skipped names the quota", words)
     _, words = run("train", "--device=cpu", "--model=light", "--steps=20", "--workers=cores", "--input=decoded",

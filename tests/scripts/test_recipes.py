@@ -6,7 +6,7 @@ What they measure is made up by stand-ins for the container, the benchmarks, hyp
 every verdict is known, on a busy machine too.
 
 usage: test_recipes.py PROGRAM SOURCE [EQUAL SLOW]
-       EQUAL and SLOW are how often each is run with equal sides and with a slow one, 2 and 1 if not given
+       EQUAL and SLOW are how often each is run with equal sides and with a slow one, once each if not given
 """
 import json
 import os
@@ -19,7 +19,7 @@ import sys
 import tempfile
 
 program, source = os.path.abspath(sys.argv[1]), pathlib.Path(sys.argv[2]).resolve()
-equal, slow = (int(sys.argv[3]), int(sys.argv[4])) if len(sys.argv) > 4 else (2, 1)
+equal, slow = (int(sys.argv[3]), int(sys.argv[4])) if len(sys.argv) > 4 else (1, 1)
 baseline = (source / "docs/baseline.md").read_text(encoding="utf-8")
 failures = []
 

@@ -130,9 +130,9 @@ def titles_of_findings():
     """Ids by title, of all that the program finds."""
     text = call("explain")
     ids = re.findall(r"^  (\w+) ", text[text.index("findings: what"):], flags=re.MULTILINE)
-    titles = {}
+    titles, findings = {}, call("explain", "findings")
     for name in ids:
-        line = re.search(rf"^{name}: (.*(?:\n  .*)?)\n\n", call("explain", "findings"), flags=re.MULTILINE)
+        line = re.search(rf"^{name}: (.*(?:\n  .*)?)\n\n", findings, flags=re.MULTILINE)
         if line:
             titles[" ".join(line[1].split())] = name
     check(len(titles) > 20, f"explain lists {len(titles)} findings")
@@ -158,21 +158,22 @@ with tempfile.TemporaryDirectory() as name:
     check(f"no more than {len(key)} traces" in said, f"fewer than were asked for, and it does not say so: {said}")
     check(sheet(folder / "two", results_folder, 100, 5)[1] == files, "the same seed makes another sheet")
     check(sheet(folder / "three", results_folder, 100, 6)[1] != files, "another seed makes the same sheet")
-    for seed in range(6, 26):  # other choices
+    for seed in range(6, 16):  # other choices
         key = check_key(sheet(folder / f"sheet{seed}", results_folder, 100, seed)[1], results, knobs, titles)
         afters = [entry["variant"] == "after" for entry in key]
         check(all(3 * sum(afters[:i]) <= i for i in range(len(afters) + 1)), f"too many are after the fix: {afters}")
     said, files = sheet(folder / "few", results_folder, 2, 5)
     check(set(files) == {"01.md", "02.md", "key.json", "key.md"} and "no more" not in said, f"two pages: {set(files)}")
 
-    seen, halves = set(), 0
-    for seed in range(20):
+    seen, halves, seed = set(), 0, 0
+    while seed < 20 and (len(seen) < 4 or halves == 0):
         _, files = sheet(folder / f"seed{seed}", results_folder, 100, seed)
         for page, entry in enumerate(json.loads(files["key.json"])["sets"], 1):
             kind = (entry["variant"], entry["scenario"] == NAMED_TWICE)
             if kind not in seen:
                 seen.add(kind)
                 halves += check_marks(results_folder, seed, page, entry)
+        seed += 1
     check({variant for variant, _ in seen} == {"before", "after"}, f"20 seeds draw only {seen}")
     check({twice for _, twice in seen} == {True, False}, f"20 seeds draw only {seen}")
     check(halves > 0, "no factor was half right")
