@@ -8,12 +8,13 @@ const PARTS = new Map(Object.entries({ kernel: "kernels", copy: "copies", memset
 const CAUSES = new Map(Object.entries({ queued: "between queued work", stalled: "queued work that waited",
   unknown: "unknown cause", outside: "host: code that no event covers", operators: "host: operators",
   loading: "host: loading data", logging: "host: logging", saving: "host: saving", launching: "host: launching",
-  copying: "host: copying", allocating: "host: allocating", waiting: "host: waiting for the device",
+  copying: "host: copying", allocating: "host: allocating", waiting: "host: waiting",
   first_use: "host: first use", capturing: "host: capturing graphs", host_work: "host: other work" }));
 const STEPS_DRAWN = 200; // the first ones, a bar each
 const SAMPLES_DRAWN = 400; // of a variant: a picture cannot show more
 
 function present(traces, variants) { return variants.filter((variant) => traces[variant]); }
+function isHostAlone(traces, variants) { return present(traces, variants).every((variant) => !traces[variant].device.count); }
 function titled(variant, text) { return variant === "trace" ? text : `${variant}: ${text}`; }
 function ratio(part, whole) { return isKnown(part) && whole ? part / whole : null; }
 
@@ -273,7 +274,7 @@ function doubts(trace) {
 }
 
 function breakdownsPart(traces, variants) {
-  const there = present(traces, variants), isHost = there.every((variant) => !traces[variant].device.count);
+  const there = present(traces, variants), isHost = isHostAlone(traces, variants);
   return [there.flatMap((variant) => doubts(traces[variant]).map((sentence) =>
     note(variant === "trace" ? sentence : `${variant}: ${sentence}`))),
   h("div", { class: "pair" },
@@ -311,7 +312,8 @@ function drawnMemory(trace) {
 function memoryPart(traces, variants) {
   const there = present(traces, variants);
   const devices = there.flatMap((variant) => traces[variant].memory.map((device) => ({ variant, device })));
-  if (devices.length === 0) return [h("h3", {}, "Memory"), note("The trace has no memory events.")];
+  if (devices.length === 0) return !isHostAlone(traces, variants)
+    && [h("h3", {}, "Memory"), note("The trace has no memory events.")];
   const chart = h("div", { class: "chart memory" });
   keepDrawn(chart, () => drawMemory(chart, there.map((one) => [one, { memory: drawnMemory(traces[one]) }])));
   const largest = (device) => device.categories.slice(0, 3).filter((category) => category.at_peak_bytes)

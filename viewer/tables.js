@@ -109,16 +109,16 @@ function gapTable(trace, variant, has) {
   { class: "names", name: `gaps.${variant}`, text, label: `Gaps, ${variant}`, empty: "None.", top: titled(variant, "the longest gaps") })];
 }
 
-// A column without any value is left out, on both sides.
+// A column without any value is left out, on both sides; so are kernels without a device.
 function tablesPart(traces, variants) {
-  const there = present(traces, variants);
+  const there = present(traces, variants), isHost = isHostAlone(traces, variants);
   const any = (rows, member) => there.some((variant) => traces[variant][rows].some((row) => row[member]));
   const has = { grid: any("kernels", "grid"), bound: any("operator_kinds", "bound"),
     input_dims: any("operator_kinds", "input_dims"), where: any("gaps", "where") };
-  return [["kernels", "Kernels and copies", kernelTable],
+  return [isHost || ["kernels", "Kernels and copies", kernelTable],
     ["kinds", `Operators by kind${has.input_dims ? " and shape" : ""}`, kindTable],
-    ["operators", "Operators", operatorTable], ["gaps", "When the device was idle", gapTable],
-  ].map(([kind, title, make]) => [h("h3", {}, title),
+    ["operators", "Operators", operatorTable], ["gaps", isHost ? "When no operator ran" : "When the device was idle", gapTable],
+  ].filter(Array.isArray).map(([kind, title, make]) => [h("h3", {}, title),
     h("div", { class: `${variants.length > 1 ? "pair " : ""}${kind}` },
       there.map((variant) => h("div", { "data-variant": variant }, make(traces[variant], variant, has))))]);
 }
