@@ -171,10 +171,8 @@ def groups_table(checkout, program):
     rows = []
     for group, scenarios in groups.items():
         best = max(scenarios, key=lambda one: measured.get(one["name"], {}).get("effect") or 0)
-        step, about = worth(best, measured)
-        example = f"`{best['name']}`: step {step}" + (f", {about}" if about else "")
         rows.append([f"`{group}`: {words[group]}", str(len(scenarios)),
-                     example if best["name"] in measured else "not measured yet"])
+                     f"`{best['name']}`: step {worth(best, measured)[0]}" if best["name"] in measured else "not measured yet"])
     kernels = listed(program, "kernels")
     shown = next(one for one in kernels if one["name"] == "bank_conflicts")
     count = next(one for one in shown["foretold"] if one["arch"] == ARCH)
