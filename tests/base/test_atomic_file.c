@@ -49,7 +49,7 @@ static void assert_fails(enum status status, const char *reason)
         fail_msg("\"%s\" is not in: %s", reason, status_last()->text);
 }
 
-static void a_file_is_replaced_and_has_the_usual_permissions(void **state)
+TEST(a_file_is_replaced_and_has_the_usual_permissions)
 {
     mode_t before = umask(027);
     struct stat facts;
@@ -62,7 +62,7 @@ static void a_file_is_replaced_and_has_the_usual_permissions(void **state)
     assert_int_equal(facts.st_mode & 0777, 0640);
 }
 
-static void a_file_that_is_not_finished_leaves_the_old_one(void **state)
+TEST(a_file_that_is_not_finished_leaves_the_old_one)
 {
     char temporary[PATH_MAX];
     int descriptor;
@@ -79,7 +79,7 @@ static void a_file_that_is_not_finished_leaves_the_old_one(void **state)
     assert_holds("whole");
 }
 
-static void a_try_leaves_no_file_and_fails_as_a_write_does(void **state)
+TEST(a_try_leaves_no_file_and_fails_as_a_write_does)
 {
     char path[200];
 
@@ -93,7 +93,7 @@ static void a_try_leaves_no_file_and_fails_as_a_write_does(void **state)
 }
 
 /* A rename would put a file in place of /dev/null. */
-static void what_is_no_file_is_not_replaced(void **state)
+TEST(what_is_no_file_is_not_replaced)
 {
     static const char *const others[] = { folder, "/dev/null" };
 
@@ -112,7 +112,7 @@ static void put(const char *path)
 }
 
 /* Files of another writer, who is at work, or of another path stay. */
-static void what_a_killed_writer_left_is_removed_by_the_next(void **state)
+TEST(what_a_killed_writer_left_is_removed_by_the_next)
 {
     char temporary[PATH_MAX], left[200], others[4][200];
     int descriptor;
@@ -132,7 +132,7 @@ static void what_a_killed_writer_left_is_removed_by_the_next(void **state)
     for (size_t i = 0; i < ARRAY_SIZE(others); i++) assert_int_equal(unlink(others[i]), 0);
 }
 
-static void a_write_that_fails_leaves_the_old_file_and_no_other(void **state)
+TEST(a_write_that_fails_leaves_the_old_file_and_no_other)
 {
     static const char large[8192];
     struct rlimit limit, before;
@@ -151,7 +151,7 @@ static void a_write_that_fails_leaves_the_old_file_and_no_other(void **state)
     assert_holds("old");
 }
 
-static void folders_are_created_with_their_parents(void **state)
+TEST(folders_are_created_with_their_parents)
 {
     struct stat facts;
 
@@ -161,7 +161,7 @@ static void folders_are_created_with_their_parents(void **state)
     assert_int_equal(atomic_file_create_folder(""), STATUS_BAD_USAGE);
 }
 
-static void errors_say_what_to_do(void **state)
+TEST(errors_say_what_to_do)
 {
     char path[200];
 
@@ -182,9 +182,4 @@ static void errors_say_what_to_do(void **state)
     assert_string_equal(atomic_file_advice(EIO), "choose another folder");
 }
 
-TESTS_EACH(make_folder, remove_folder, a_file_is_replaced_and_has_the_usual_permissions,
-           a_file_that_is_not_finished_leaves_the_old_one,
-           a_try_leaves_no_file_and_fails_as_a_write_does,
-           what_a_killed_writer_left_is_removed_by_the_next, what_is_no_file_is_not_replaced,
-           a_write_that_fails_leaves_the_old_file_and_no_other,
-           folders_are_created_with_their_parents, errors_say_what_to_do)
+TESTS_EACH(make_folder, remove_folder)

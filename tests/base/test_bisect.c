@@ -13,7 +13,7 @@ static int64_t walk(const int *items, int64_t count, int value)
     return at;
 }
 
-static void searches_find_what_a_walk_finds(void **state)
+TEST(searches_find_what_a_walk_finds)
 {
     int items[MOST];
 
@@ -35,7 +35,7 @@ static void searches_find_what_a_walk_finds(void **state)
     }
 }
 
-static void a_search_that_begins_near_looks_at_few(void **state)
+TEST(a_search_that_begins_near_looks_at_few)
 {
     enum { COUNT = 1 << 20 };
 
@@ -46,5 +46,3 @@ static void a_search_that_begins_near_looks_at_few(void **state)
         assert_true(looks <= 6);
     }
 }
-
-TESTS(searches_find_what_a_walk_finds, a_search_that_begins_near_looks_at_few)

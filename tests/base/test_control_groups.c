@@ -25,7 +25,7 @@ static void put(const char *const files[FILES][2])
         made_machine_put(files[f][0], files[f][1]);
 }
 
-static void the_tightest_quota_of_all_groups_counts(void **state)
+TEST(the_tightest_quota_of_all_groups_counts)
 {
     static const struct {
         const char *files[FILES][2];
@@ -107,7 +107,7 @@ static void the_tightest_quota_of_all_groups_counts(void **state)
     }
 }
 
-static void memory_is_what_the_tightest_group_leaves(void **state)
+TEST(memory_is_what_the_tightest_group_leaves)
 {
     static const struct {
         const char *files[FILES][2];
@@ -149,5 +149,4 @@ static void memory_is_what_the_tightest_group_leaves(void **state)
     }
 }
 
-TESTS_EACH(made_machine_open, made_machine_close, the_tightest_quota_of_all_groups_counts,
-           memory_is_what_the_tightest_group_leaves)
+TESTS_EACH(made_machine_open, made_machine_close)

@@ -21,7 +21,7 @@ static void take(void *context, const struct environment_variable *variable)
     seen->spoils[seen->count++] = variable->spoils;
 }
 
-static void each_value_is_judged_by_its_row(void **state)
+TEST(each_value_is_judged_by_its_row)
 {
     static const struct {
         const char *variable;
@@ -55,7 +55,7 @@ static void each_value_is_judged_by_its_row(void **state)
 }
 
 /* Two processes with the same variables in another order print the same. */
-static void the_order_is_that_of_the_table(void **state)
+TEST(the_order_is_that_of_the_table)
 {
     char omp[] = "OMP_NUM_THREADS=2", path[] = "PATH=/bin", cuda[] = "CUDA_LAUNCH_BLOCKING=1",
          nccl[] = "NCCL_ALGO=Ring";
@@ -72,5 +72,3 @@ static void the_order_is_that_of_the_table(void **state)
     environment_print(one, cut, sizeof cut);
     assert_string_equal(cut, "CUDA_L...");
 }
-
-TESTS(each_value_is_judged_by_its_row, the_order_is_that_of_the_table)

@@ -12,7 +12,7 @@ static uint32_t number_of(struct intern *intern, const char *text)
     return number;
 }
 
-static void equal_texts_have_one_number_and_stay_where_they_are(void **state)
+TEST(equal_texts_have_one_number_and_stay_where_they_are)
 {
     struct intern *intern;
     const char *first = NULL;
@@ -42,7 +42,7 @@ static void equal_texts_have_one_number_and_stay_where_they_are(void **state)
     intern_close(intern);
 }
 
-static void texts_end_at_a_zero_byte_or_at_the_longest(void **state)
+TEST(texts_end_at_a_zero_byte_or_at_the_longest)
 {
     struct intern *intern;
     uint32_t number;
@@ -63,6 +63,3 @@ static void texts_end_at_a_zero_byte_or_at_the_longest(void **state)
     assert_string_equal(intern_text(intern, 2), "0123456789");
     intern_close(intern);
 }
-
-TESTS(equal_texts_have_one_number_and_stay_where_they_are,
-      texts_end_at_a_zero_byte_or_at_the_longest)

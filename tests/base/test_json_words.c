@@ -3,7 +3,7 @@
 #include "harness/base/words/json_words.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
-static void words_outside_strings_become_empty_arrays(void **state)
+TEST(words_outside_strings_become_empty_arrays)
 {
     static const struct {
         const char *text, *blanked;
@@ -33,12 +33,10 @@ static void words_outside_strings_become_empty_arrays(void **state)
     }
 }
 
-static void nothing_that_begins_at_the_length_is_changed(void **state)
+TEST(nothing_that_begins_at_the_length_is_changed)
 {
     char text[] = "[NaN,NaN]";
 
     assert_int_equal(json_words_blank(text, 5), 1);
     assert_string_equal(text, "[[ ],NaN]");
 }
-
-TESTS(words_outside_strings_become_empty_arrays, nothing_that_begins_at_the_length_is_changed)

@@ -4,7 +4,7 @@
 #include "tests/fixtures/cmocka_prelude.h"
 #include "tests/fixtures/made/made_machine.h"
 
-static void facts_of_a_known_machine(void **state)
+ON_A_MADE_MACHINE(facts_of_a_known_machine)
 {
 #define CACHE     "sys/devices/system/cpu/cpu0/cache/"
 #define FREQUENCY "sys/devices/system/cpu/cpu0/cpufreq/"
@@ -43,7 +43,7 @@ static void facts_of_a_known_machine(void **state)
 }
 
 /* Kernels for ARM give the number of a core, and no name. */
-static void a_core_of_arm_has_its_name(void **state)
+ON_A_MADE_MACHINE(a_core_of_arm_has_its_name)
 {
     struct machine machine;
 
@@ -58,7 +58,7 @@ static void a_core_of_arm_has_its_name(void **state)
     assert_string_not_equal(machine.cpu_model, "");
 }
 
-static void an_unknown_machine_is_no_failure(void **state)
+ON_A_MADE_MACHINE(an_unknown_machine_is_no_failure)
 {
     struct machine machine;
 
@@ -70,7 +70,7 @@ static void an_unknown_machine_is_no_failure(void **state)
     assert_true(machine.cores_allowed >= 1);
 }
 
-static void memory_that_is_touched_becomes_resident(void **state)
+TEST(memory_that_is_touched_becomes_resident)
 {
     const size_t bytes = 64 << 20;
     double before = machine_resident_bytes(), grown;
@@ -82,16 +82,4 @@ static void memory_that_is_touched_becomes_resident(void **state)
     assert_int_equal(memory[bytes / 2], 1);
     assert_true(grown > 0.9 * (double)bytes && grown < 1.5 * (double)bytes);
     free(memory);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        ON_A_MADE_MACHINE(facts_of_a_known_machine),
-        ON_A_MADE_MACHINE(a_core_of_arm_has_its_name),
-        ON_A_MADE_MACHINE(an_unknown_machine_is_no_failure),
-        cmocka_unit_test(memory_that_is_touched_becomes_resident),
-    };
-
-    return cmocka_run_group_tests_name("machine", tests, NULL, NULL);
 }

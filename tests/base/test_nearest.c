@@ -3,7 +3,7 @@
 #include "harness/base/words/nearest.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
-static void distances_of_known_pairs(void **state)
+TEST(distances_of_known_pairs)
 {
     static const struct {
         const char *a, *b;
@@ -27,7 +27,7 @@ static void distances_of_known_pairs(void **state)
     }
 }
 
-static void long_names_are_cut_not_overrun(void **state)
+TEST(long_names_are_cut_not_overrun)
 {
     char a[500], b[500];
 
@@ -38,7 +38,7 @@ static void long_names_are_cut_not_overrun(void **state)
     assert_int_equal(nearest_distance(a, ""), 63);
 }
 
-static void the_nearest_is_the_first_of_the_closest(void **state)
+TEST(the_nearest_is_the_first_of_the_closest)
 {
     static const char *const names[] = { "workers", "prefetch", "launch", "lunch" };
 
@@ -48,7 +48,7 @@ static void the_nearest_is_the_first_of_the_closest(void **state)
     assert_null(nearest_name("launch", names, 0));
 }
 
-static void what_is_far_from_all_is_near_to_none(void **state)
+TEST(what_is_far_from_all_is_near_to_none)
 {
     static const char *const names[] = { "precision", "small_batch", "item_sync" };
 
@@ -59,7 +59,7 @@ static void what_is_far_from_all_is_near_to_none(void **state)
     assert_null(nearest_name("presxxon", names, 3));                       /* 3 of 8 */
 }
 
-static void a_part_of_one_name_means_that_name(void **state)
+TEST(a_part_of_one_name_means_that_name)
 {
     static const char *const names[] = { "benchmark_filter", "benchmark_out", "benchmark_format" };
 
@@ -68,7 +68,7 @@ static void a_part_of_one_name_means_that_name(void **state)
     assert_null(nearest_name("benchmark", names, 3)); /* of all three */
 }
 
-static void a_word_is_found_however_it_is_written(void **state)
+TEST(a_word_is_found_however_it_is_written)
 {
     static const char names[] = "CUDA graphs, pin_memory, occupancy, synchronisation point";
 
@@ -81,7 +81,7 @@ static void a_word_is_found_however_it_is_written(void **state)
     assert_false(names_have(names, "--"));
 }
 
-static void advice_is_the_nearest_or_a_short_list(void **state)
+TEST(advice_is_the_nearest_or_a_short_list)
 {
     static const char *const names[] = { "a1", "b2", "c3", "d4", "e5", "f6", "g7",
                                          "h8", "i9", "j0", "k1", "l2", "m3", "n4",
@@ -97,8 +97,3 @@ static void advice_is_the_nearest_or_a_short_list(void **state)
     nearest_advice(text, "nosuch", names, 21);
     assert_string_equal(text, "");
 }
-
-TESTS(distances_of_known_pairs, long_names_are_cut_not_overrun,
-      the_nearest_is_the_first_of_the_closest, what_is_far_from_all_is_near_to_none,
-      a_part_of_one_name_means_that_name, a_word_is_found_however_it_is_written,
-      advice_is_the_nearest_or_a_short_list)

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-static void same_seed_same_numbers(void **state)
+TEST(same_seed_same_numbers)
 {
     struct random a = random_seed(7, 1), b = random_seed(7, 1), c = random_seed(7, 2);
     int different = 0;
@@ -19,7 +19,7 @@ static void same_seed_same_numbers(void **state)
 }
 
 /* The first outputs for state 1234567, as published with the reference implementation. */
-static void splitmix64_known_answers(void **state)
+TEST(splitmix64_known_answers)
 {
     static const uint64_t expected[] = { 6457827717110365317u, 3203168211198807973u,
                                          9817491932198370423u };
@@ -29,7 +29,7 @@ static void splitmix64_known_answers(void **state)
         assert_true(random_bits(&random) == expected[i]);
 }
 
-static void below_is_uniform(void **state)
+TEST(below_is_uniform)
 {
     struct random random = random_seed(1, 0);
     int counts[10] = { 0 };
@@ -39,7 +39,7 @@ static void below_is_uniform(void **state)
         assert_in_range(counts[i], 9525, 10475);
 }
 
-static void normal_has_mean_0_and_variance_1(void **state)
+TEST(normal_has_mean_0_and_variance_1)
 {
     struct random random = random_seed(2, 0);
     double sum = 0, squares = 0;
@@ -54,7 +54,7 @@ static void normal_has_mean_0_and_variance_1(void **state)
     assert_true(fabs(squares / COUNT - 1) < 0.023);
 }
 
-static void shuffle_keeps_every_item(void **state)
+TEST(shuffle_keeps_every_item)
 {
     struct random random = random_seed(3, 0);
     uint32_t items[64];
@@ -66,6 +66,3 @@ static void shuffle_keeps_every_item(void **state)
     assert_true(seen == UINT64_MAX);
     assert_false(items[0] == 0 && items[1] == 1 && items[2] == 2);
 }
-
-TESTS(same_seed_same_numbers, splitmix64_known_answers, below_is_uniform,
-      normal_has_mean_0_and_variance_1, shuffle_keeps_every_item)

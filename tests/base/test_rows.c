@@ -7,7 +7,7 @@ struct wide {
     char more[40];
 };
 
-static void rows_stay_as_they_are_while_their_array_grows(void **state)
+TEST(rows_stay_as_they_are_while_their_array_grows)
 {
     struct wide *rows = NULL;
     int64_t room = 0, grown = 0;
@@ -24,7 +24,7 @@ static void rows_stay_as_they_are_while_their_array_grows(void **state)
     free(rows);
 }
 
-static void many_rows_are_asked_for_at_once(void **state)
+TEST(many_rows_are_asked_for_at_once)
 {
     char *bytes = NULL;
     int64_t room = 0;
@@ -36,7 +36,7 @@ static void many_rows_are_asked_for_at_once(void **state)
     free(bytes);
 }
 
-static void sizes_that_overflow_are_out_of_memory_and_change_nothing(void **state)
+TEST(sizes_that_overflow_are_out_of_memory_and_change_nothing)
 {
     /* beyond what fits into a size, and just beyond what pointers can be apart */
     static const int64_t counts[] = { INT64_MAX, INT64_MAX / 2,
@@ -61,7 +61,7 @@ static void sizes_that_overflow_are_out_of_memory_and_change_nothing(void **stat
     free(rows);
 }
 
-static void a_new_array_is_zero_and_there_even_without_rows(void **state)
+TEST(a_new_array_is_zero_and_there_even_without_rows)
 {
     struct wide *rows = NULL;
     static const struct wide zero = { 0 };
@@ -73,7 +73,3 @@ static void a_new_array_is_zero_and_there_even_without_rows(void **state)
     for (int i = 0; i < 100; i++) assert_memory_equal(&rows[i], &zero, sizeof zero);
     free(rows);
 }
-
-TESTS(rows_stay_as_they_are_while_their_array_grows, many_rows_are_asked_for_at_once,
-      sizes_that_overflow_are_out_of_memory_and_change_nothing,
-      a_new_array_is_zero_and_there_even_without_rows)

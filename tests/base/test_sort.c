@@ -59,7 +59,7 @@ static void check(const struct item *items, int64_t count)
     assert_true(places == count * (count - 1) / 2);
 }
 
-static void items_are_sorted(void **state)
+TEST(items_are_sorted)
 {
     static struct item items[ITEMS_MOST];
     struct random random = random_seed(test_seed(), 0);
@@ -74,7 +74,7 @@ static void items_are_sorted(void **state)
     }
 }
 
-static void runs_are_merged_and_not_sorted(void **state)
+TEST(runs_are_merged_and_not_sorted)
 {
     static const int64_t most[] = {
         1, 3, 4, 4, 5, 5, 5, 5
@@ -92,7 +92,7 @@ static void runs_are_merged_and_not_sorted(void **state)
 }
 
 /* Few and many, of one value, of all bits, and beside the ends of their type. */
-static void numbers_are_sorted(void **state)
+TEST(numbers_are_sorted)
 {
     static int64_t values[ITEMS_MOST], sums[2];
     struct random random = random_seed(test_seed(), 1);
@@ -116,5 +116,3 @@ static void numbers_are_sorted(void **state)
         assert_true(sums[0] == sums[1]);
     }
 }
-
-TESTS(items_are_sorted, runs_are_merged_and_not_sorted, numbers_are_sorted)

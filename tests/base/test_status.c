@@ -24,7 +24,7 @@ out:
     return status;
 }
 
-static void failure_keeps_sentence_place_expression_and_context(void **state)
+TEST(failure_keeps_sentence_place_expression_and_context)
 {
     const struct status_error *error = status_last();
 
@@ -48,7 +48,7 @@ static void *fail_elsewhere(void *argument)
     return NULL;
 }
 
-static void errors_belong_to_their_thread_and_travel_by_value(void **state)
+TEST(errors_belong_to_their_thread_and_travel_by_value)
 {
     struct status_error theirs;
     pthread_t thread;
@@ -61,7 +61,7 @@ static void errors_belong_to_their_thread_and_travel_by_value(void **state)
     assert_non_null(strstr(status_last()->text, "-9"));
 }
 
-static void every_status_has_a_name_a_text_and_an_exit_code(void **state)
+TEST(every_status_has_a_name_a_text_and_an_exit_code)
 {
     for (int i = 0; i < STATUS_COUNT; i++) {
         assert_true(strlen(status_name((enum status)i)) > 0);
@@ -72,7 +72,3 @@ static void every_status_has_a_name_a_text_and_an_exit_code(void **state)
     assert_string_equal(status_name(STATUS_REFUSED), "REFUSED");
     assert_string_equal(status_name(STATUS_COUNT), "unknown");
 }
-
-TESTS(failure_keeps_sentence_place_expression_and_context,
-      errors_belong_to_their_thread_and_travel_by_value,
-      every_status_has_a_name_a_text_and_an_exit_code)

@@ -5,7 +5,7 @@
 
 enum { LONGEST = 64, GUARD = 0x5a };
 
-static void parts_are_appended_until_the_buffer_is_full(void **state)
+TEST(parts_are_appended_until_the_buffer_is_full)
 {
     static const struct {
         size_t size;
@@ -46,7 +46,7 @@ static void parts_are_appended_until_the_buffer_is_full(void **state)
     }
 }
 
-static void a_text_that_no_buffer_has_room_for_is_not_begun(void **state)
+TEST(a_text_that_no_buffer_has_room_for_is_not_begun)
 {
     char text[LONGEST] = "abc";
 
@@ -57,7 +57,7 @@ static void a_text_that_no_buffer_has_room_for_is_not_begun(void **state)
     assert_string_equal(text, "abc...");
 }
 
-static void a_list_has_separators_between_its_items_only(void **state)
+TEST(a_list_has_separators_between_its_items_only)
 {
     char text[16] = "";
 
@@ -71,7 +71,7 @@ static void a_list_has_separators_between_its_items_only(void **state)
     assert_string_equal(text, "one, 2, thre...");
 }
 
-static void a_new_text_is_as_long_as_it_needs_to_be(void **state)
+TEST(a_new_text_is_as_long_as_it_needs_to_be)
 {
     char *text = NULL;
 
@@ -84,7 +84,7 @@ static void a_new_text_is_as_long_as_it_needs_to_be(void **state)
     assert_null(text);
 }
 
-static void the_ending_follows_something(void **state)
+TEST(the_ending_follows_something)
 {
     assert_true(ends_in("a.json.gz", ".json.gz"));
     assert_true(ends_in("a.json.gz", ".gz"));
@@ -93,7 +93,3 @@ static void the_ending_follows_something(void **state)
     assert_false(ends_in("gz", ".json.gz"));
     assert_false(ends_in("", ".gz"));
 }
-
-TESTS(the_ending_follows_something, parts_are_appended_until_the_buffer_is_full,
-      a_text_that_no_buffer_has_room_for_is_not_begun, a_list_has_separators_between_its_items_only,
-      a_new_text_is_as_long_as_it_needs_to_be)

@@ -3,7 +3,7 @@
 #include "harness/base/words/utf8.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
-static void characters_have_their_length_and_other_bytes_none(void **state)
+TEST(characters_have_their_length_and_other_bytes_none)
 {
     static const struct {
         const char *text;
@@ -43,7 +43,7 @@ static void characters_have_their_length_and_other_bytes_none(void **state)
             fail_msg("case %zu: %zu bytes, not %zu", i, utf8_bytes(cases[i].text), cases[i].bytes);
 }
 
-static void a_cut_leaves_no_half_character(void **state)
+TEST(a_cut_leaves_no_half_character)
 {
     static const char text[] = "ab\xe2\x82\xac!";
     static const size_t wanted[] = { 0, 1, 2, 2, 2, 5, 6, 6 };
@@ -53,7 +53,7 @@ static void a_cut_leaves_no_half_character(void **state)
     assert_int_equal(utf8_cut("\x80\x80", 1), 0); /* no text at all */
 }
 
-static void controls_of_terminals_and_of_direction_are_found(void **state)
+TEST(controls_of_terminals_and_of_direction_are_found)
 {
     static const struct {
         const char *text;
@@ -89,7 +89,7 @@ static void controls_of_terminals_and_of_direction_are_found(void **state)
                      cases[i].bytes);
 }
 
-static void names_are_shown_without_what_a_terminal_obeys(void **state)
+TEST(names_are_shown_without_what_a_terminal_obeys)
 {
     static const struct {
         const char *text, *shown;
@@ -116,7 +116,3 @@ static void names_are_shown_without_what_a_terminal_obeys(void **state)
         assert_string_equal(text, cases[i].shown);
     }
 }
-
-TESTS(characters_have_their_length_and_other_bytes_none,
-      controls_of_terminals_and_of_direction_are_found, a_cut_leaves_no_half_character,
-      names_are_shown_without_what_a_terminal_obeys)

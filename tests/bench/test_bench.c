@@ -73,7 +73,7 @@ static int forget(void **state)
     return 0;
 }
 
-static void all_repetitions_have_as_many_iterations_as_take_long_enough(void **state)
+TEST(all_repetitions_have_as_many_iterations_as_take_long_enough)
 {
     struct device *device = *state;
     struct bench_settings settings = bench_settings_default();
@@ -96,7 +96,7 @@ static void all_repetitions_have_as_many_iterations_as_take_long_enough(void **s
     assert_true(result.bytes == 24 && result.items == 2 && result.flops == 0);
 }
 
-static void iterations_that_are_given_are_taken(void **state)
+TEST(iterations_that_are_given_are_taken)
 {
     struct device *device = *state;
     struct bench_settings settings = bench_settings_default();
@@ -110,7 +110,7 @@ static void iterations_that_are_given_are_taken(void **state)
     for (int i = 0; i < 3; i++) assert_int_equal(calls.iterations[i], 17);
 }
 
-static void repetitions_end_when_the_noise_is_low_or_the_time_is_over(void **state)
+TEST(repetitions_end_when_the_noise_is_low_or_the_time_is_over)
 {
     struct device *device = *state;
     struct bench_settings settings = bench_settings_default();
@@ -128,7 +128,7 @@ static void repetitions_end_when_the_noise_is_low_or_the_time_is_over(void **sta
     assert_int_equal(result.count, 6);
 }
 
-static void a_wrong_result_is_not_timed(void **state)
+TEST(a_wrong_result_is_not_timed)
 {
     struct device *device = *state;
     struct bench_settings settings = bench_settings_default();
@@ -142,7 +142,7 @@ static void a_wrong_result_is_not_timed(void **state)
     assert_int_equal(calls.tear_downs, 1);
 }
 
-static void a_repetition_that_fails_leaves_nothing(void **state)
+TEST(a_repetition_that_fails_leaves_nothing)
 {
     struct device *device = *state;
     struct bench_settings settings = bench_settings_default();
@@ -182,7 +182,7 @@ static struct bench_settings settings_of_rounds(int repetitions, int visit)
     return settings;
 }
 
-static void each_round_visits_every_row_in_another_order(void **state)
+TEST(each_round_visits_every_row_in_another_order)
 {
     enum { ROWS = 8, ROUNDS = 4 };
     struct device *device = *state;
@@ -214,7 +214,7 @@ static void each_round_visits_every_row_in_another_order(void **state)
     for (int i = 0; i < ROWS; i++) assert_int_equal(rows[i].result.count, 2 * ROUNDS - 1);
 }
 
-static void a_row_that_fails_or_cannot_be_is_visited_no_more(void **state)
+TEST(a_row_that_fails_or_cannot_be_is_visited_no_more)
 {
     struct device *device = *state;
     struct bench_row rows[] = {
@@ -243,7 +243,7 @@ static enum status refuse(void *context, double share, bool round_ended)
     FAIL(STATUS_IO, "the disk is full");
 }
 
-static void rounds_end_with_what_is_told_of_them(void **state)
+TEST(rounds_end_with_what_is_told_of_them)
 {
     struct device *device = *state;
     struct bench_row rows[] = { { .bench = &counting, .argument = 1 },
@@ -255,7 +255,7 @@ static void rounds_end_with_what_is_told_of_them(void **state)
     assert_int_equal(calls.tear_downs, 1);
 }
 
-static void visits_go_on_until_the_noise_is_low_or_the_time_is_over(void **state)
+TEST(visits_go_on_until_the_noise_is_low_or_the_time_is_over)
 {
     static const struct {
         double noise, max_seconds;
@@ -277,7 +277,7 @@ static void visits_go_on_until_the_noise_is_low_or_the_time_is_over(void **state
     }
 }
 
-static void a_later_visit_keeps_the_iterations_and_warms_up(void **state)
+TEST(a_later_visit_keeps_the_iterations_and_warms_up)
 {
     struct device *device = *state;
     struct bench_row row = { .bench = &counting };
@@ -311,7 +311,7 @@ static enum status set_nothing_up(struct bench_work *work)
     return STATUS_OK;
 }
 
-static void only_what_a_bench_times_itself_counts_and_its_name_says_so(void **state)
+TEST(only_what_a_bench_times_itself_counts_and_its_name_says_so)
 {
     struct device *device = *state;
     const struct bench manual = {
@@ -331,7 +331,7 @@ static void only_what_a_bench_times_itself_counts_and_its_name_says_so(void **st
     assert_true((double)manual_passed_ns > settings.min_seconds * 1e9);
 }
 
-static void cold_rows_leave_out_what_is_small_and_other_devices_have_their_own(void **state)
+TEST(cold_rows_leave_out_what_is_small_and_other_devices_have_their_own)
 {
     const struct device_properties cpu = { .kind = "cpu" }, gpu = { .is_large = true };
     struct bench bench = { .name = "x", .arguments = { 1, 2, 3 }, .arguments_large = { 10, 20 } };
@@ -352,7 +352,7 @@ static void cold_rows_leave_out_what_is_small_and_other_devices_have_their_own(v
     assert_int_equal(count, 1);
 }
 
-static void a_bench_that_takes_too_much_memory_fails_and_gives_all_back(void **state)
+TEST(a_bench_that_takes_too_much_memory_fails_and_gives_all_back)
 {
     const struct bench greedy = { .name = "greedy", .set_up = take_too_much, .run = count_run };
     struct device *device = *state;
@@ -367,23 +367,4 @@ static void a_bench_that_takes_too_much_memory_fails_and_gives_all_back(void **s
     assert_int_equal(calls.runs, 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(all_repetitions_have_as_many_iterations_as_take_long_enough, forget),
-        cmocka_unit_test_setup(iterations_that_are_given_are_taken, forget),
-        cmocka_unit_test_setup(repetitions_end_when_the_noise_is_low_or_the_time_is_over, forget),
-        cmocka_unit_test_setup(a_wrong_result_is_not_timed, forget),
-        cmocka_unit_test_setup(a_repetition_that_fails_leaves_nothing, forget),
-        cmocka_unit_test_setup(each_round_visits_every_row_in_another_order, forget),
-        cmocka_unit_test_setup(a_row_that_fails_or_cannot_be_is_visited_no_more, forget),
-        cmocka_unit_test_setup(rounds_end_with_what_is_told_of_them, forget),
-        cmocka_unit_test_setup(visits_go_on_until_the_noise_is_low_or_the_time_is_over, forget),
-        cmocka_unit_test_setup(a_later_visit_keeps_the_iterations_and_warms_up, forget),
-        cmocka_unit_test_setup(a_bench_that_takes_too_much_memory_fails_and_gives_all_back, forget),
-        cmocka_unit_test(only_what_a_bench_times_itself_counts_and_its_name_says_so),
-        cmocka_unit_test(cold_rows_leave_out_what_is_small_and_other_devices_have_their_own),
-    };
-
-    return cmocka_run_group_tests(tests, open_device, close_device);
-}
+TESTS_OF(open_device, close_device, forget, NULL)

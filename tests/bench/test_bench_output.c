@@ -16,7 +16,7 @@ static void assert_near(double value, double expected)
         fail_msg("%.17g is not %.17g", value, expected);
 }
 
-static void rows_are_those_of_google_benchmark(void **state)
+TEST(rows_are_those_of_google_benchmark)
 {
     const struct {
         const char *name;
@@ -77,7 +77,7 @@ static int count_of(const char *text, const char *part)
     return count;
 }
 
-static void the_console_has_the_columns_of_google_benchmark(void **state)
+TEST(the_console_has_the_columns_of_google_benchmark)
 {
     struct bench_result result = { .name = "x/8", .iterations = 100, .count = 3, .bytes = 1000 };
     const char *text;
@@ -97,5 +97,3 @@ static void the_console_has_the_columns_of_google_benchmark(void **state)
     result.count = 1;
     assert_int_equal(count_of(printed(&result, false), "x/8 "), 2);
 }
-
-TESTS(rows_are_those_of_google_benchmark, the_console_has_the_columns_of_google_benchmark)

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void a_roof_is_what_takes_longer_bytes_or_flops(void **state)
+TEST(a_roof_is_what_takes_longer_bytes_or_flops)
 {
     static const struct {
         enum roof roof;
@@ -34,7 +34,7 @@ static void a_roof_is_what_takes_longer_bytes_or_flops(void **state)
     }
 }
 
-static void limits_are_measured_once_and_only_where_they_bound(void **state)
+TEST(limits_are_measured_once_and_only_where_they_bound)
 {
     struct device *device = *state;
     const struct bench memory = { .roof = ROOF_MEMORY }, none = { .roof = ROOF_NONE };
@@ -50,7 +50,7 @@ static void limits_are_measured_once_and_only_where_they_bound(void **state)
     assert_true(roofs.bytes_per_second == 7);
 }
 
-static void a_share_of_an_unknown_ceiling_is_unknown(void **state)
+TEST(a_share_of_an_unknown_ceiling_is_unknown)
 {
     const struct roofs roofs = { 1e10, { 2e10, 0, 3e10, -1 } };
 
@@ -64,7 +64,7 @@ static void a_share_of_an_unknown_ceiling_is_unknown(void **state)
     assert_true(isnan(ceiling_share(NAN, 1)));
 }
 
-static void a_quick_measurement_leaves_what_is_known(void **state)
+TEST(a_quick_measurement_leaves_what_is_known)
 {
     struct roofs roofs = { 7, { 0, 0, 8, 0 } };
 
@@ -85,7 +85,7 @@ static const struct bench *bench_named(const char *name)
 }
 
 /* The step counts what the benches of its products count: then shares of a ceiling compare. */
-static void the_steps_products_count_as_their_benches_do(void **state)
+TEST(the_steps_products_count_as_their_benches_do)
 {
     static const struct {
         const char *bench, *op;
@@ -118,7 +118,7 @@ static void the_steps_products_count_as_their_benches_do(void **state)
 }
 
 /* All copies together are four caches, they do not overlap, and each takes its turn. */
-static void a_cold_row_comes_back_to_data_only_after_four_caches_of_other_data(void **state)
+TEST(a_cold_row_comes_back_to_data_only_after_four_caches_of_other_data)
 {
     enum { COUNT = 1 << 16, BYTES = COUNT * 4 };
     struct device *device = *state;
@@ -146,7 +146,7 @@ static void a_cold_row_comes_back_to_data_only_after_four_caches_of_other_data(v
 
 /* Operands are read back as they were written, copies too; they are not zeros, and take as many
  * different values as the type has between -1 and 1. */
-static void operands_hold_random_values_that_are_exact_in_their_type(void **state)
+TEST(operands_hold_random_values_that_are_exact_in_their_type)
 {
     static const struct {
         enum dtype dtype;
@@ -199,7 +199,7 @@ enum { ROWS_MOST = BENCH_ARGUMENTS };
 /* Each row of each bench: set up, which checks the result, and one iteration. A cold row takes four
  * times the cache, which on a server is gigabytes: here the cache is said to be so small that the
  * smallest cold row has some copies. */
-static void every_bench_passes_its_own_check_and_gives_all_back(void **state)
+TEST(every_bench_passes_its_own_check_and_gives_all_back)
 {
     enum { SMALL_CACHE = 1 << 20 };
     struct device *device = *state;
@@ -264,7 +264,7 @@ static bool fails_cleanly(const struct bench *bench, const char *kind, int call)
 }
 
 /* Cold rows are the same code with more data. */
-static void whatever_call_fails_a_bench_says_so_and_gives_all_back(void **state)
+TEST(whatever_call_fails_a_bench_says_so_and_gives_all_back)
 {
     static const char *const kinds[] = { "alloc", "host_alloc", "stream", "event",
                                          "copy",  "memset",     "launch", "gemm",
@@ -284,7 +284,7 @@ static void whatever_call_fails_a_bench_says_so_and_gives_all_back(void **state)
     assert_true(failed > 10 * bench_count);
 }
 
-static void names_are_different_and_those_of_cold_rows_say_so(void **state)
+TEST(names_are_different_and_those_of_cold_rows_say_so)
 {
     for (int i = 0; i < bench_count; i++) {
         assert_true((strstr(benches[i]->name, "_cold") != NULL) == benches[i]->cold);
@@ -292,7 +292,7 @@ static void names_are_different_and_those_of_cold_rows_say_so(void **state)
     }
 }
 
-static void a_check_lets_neither_a_wrong_value_nor_nan_pass(void **state)
+TEST(a_check_lets_neither_a_wrong_value_nor_nan_pass)
 {
     uint16_t bf16[] = { 0x3f80, 0x3f81 }; /* 1 and what comes next */
     const struct operand operand = { .dtype = DTYPE_BF16, .count = 2, .host = bf16 };
@@ -307,13 +307,4 @@ static void a_check_lets_neither_a_wrong_value_nor_nan_pass(void **state)
     assert_int_equal(operand_check(&operand, "x", 0, -1, 0), STATUS_INTERNAL);
 }
 
-TESTS_WITH(open_device, close_device, a_roof_is_what_takes_longer_bytes_or_flops,
-           limits_are_measured_once_and_only_where_they_bound,
-           a_share_of_an_unknown_ceiling_is_unknown, a_quick_measurement_leaves_what_is_known,
-           the_steps_products_count_as_their_benches_do,
-           a_cold_row_comes_back_to_data_only_after_four_caches_of_other_data,
-           operands_hold_random_values_that_are_exact_in_their_type,
-           names_are_different_and_those_of_cold_rows_say_so,
-           every_bench_passes_its_own_check_and_gives_all_back,
-           whatever_call_fails_a_bench_says_so_and_gives_all_back,
-           a_check_lets_neither_a_wrong_value_nor_nan_pass)
+TESTS_WITH(open_device, close_device)

@@ -25,7 +25,7 @@ static struct checks look_of(const char *rows)
     return checks;
 }
 
-static void others_make_a_machine_busy_and_its_own_faults_unfit(void **state)
+TEST(others_make_a_machine_busy_and_its_own_faults_unfit)
 {
     static const struct {
         const char *rows;
@@ -58,7 +58,7 @@ static void others_make_a_machine_busy_and_its_own_faults_unfit(void **state)
     }
 }
 
-static void a_fault_counts_if_both_looks_have_it(void **state)
+TEST(a_fault_counts_if_both_looks_have_it)
 {
     static const struct {
         const char *first, *second;
@@ -81,7 +81,7 @@ static void a_fault_counts_if_both_looks_have_it(void **state)
     }
 }
 
-static void the_line_says_it_in_words(void **state)
+TEST(the_line_says_it_in_words)
 {
     char text[128];
 
@@ -90,6 +90,3 @@ static void the_line_says_it_in_words(void **state)
     prolog_line(text, sizeof text, PROLOG_FIT, "");
     assert_string_equal(text, "Fit to measure: yes");
 }
-
-TESTS(others_make_a_machine_busy_and_its_own_faults_unfit, a_fault_counts_if_both_looks_have_it,
-      the_line_says_it_in_words)

@@ -249,7 +249,7 @@ static void assert_like_ours(struct cpu_device_test *test, const struct attentio
     tensors_free(test, &t);
 }
 
-static void the_librarys_attention_is_ours_to_rounding(void **state)
+TEST(the_librarys_attention_is_ours_to_rounding)
 {
     const int tokens[] = { TOKENS, on_the_stand_in() ? SEVERAL : MANY };
     struct cpu_device_test *test = *state;
@@ -331,7 +331,7 @@ static void unpack(struct cpu_device_test *test, const struct tensors *t,
               .tokens = of->tokens));
 }
 
-static void packed_heads_need_no_copies(void **state)
+TEST(packed_heads_need_no_copies)
 {
     const int tokens[] = { TOKENS, on_the_stand_in() ? SEVERAL : MANY };
     struct cpu_device_test *test = *state;
@@ -362,7 +362,7 @@ static void packed_heads_need_no_copies(void **state)
     }
 }
 
-static void a_graph_captures_it(void **state)
+TEST(a_graph_captures_it)
 {
     struct cpu_device_test *test = *state;
     struct graph *graph;
@@ -384,7 +384,7 @@ static void a_graph_captures_it(void **state)
     tensors_free(test, &t);
 }
 
-static void nothing_is_planned_during_a_capture(void **state)
+TEST(nothing_is_planned_during_a_capture)
 {
     struct cpu_device_test *test = *state;
     struct graph *graph = NULL;
@@ -400,7 +400,7 @@ static void nothing_is_planned_during_a_capture(void **state)
     assert_null(graph);
 }
 
-static void what_it_cannot_do_is_said(void **state)
+TEST(what_it_cannot_do_is_said)
 {
     struct cpu_device_test *test = *state;
     struct attention_shape other = shape, unplanned = shape;
@@ -427,7 +427,7 @@ static void what_it_cannot_do_is_said(void **state)
 /* Statuses of cudnn_errors.c: no compilation (NVRTC is missing), no memory, an error of the driver.
  * Another engine is tried, and where none is left the caller takes its own kernels. A bad parameter
  * is our mistake. */
-static void an_engine_that_fails_is_passed_over(void **state)
+TEST(an_engine_that_fails_is_passed_over)
 {
     static const struct {
         const char *plans;
@@ -466,7 +466,7 @@ static void an_engine_that_fails_is_passed_over(void **state)
 }
 
 /* Each call to cuDNN fails in turn, on the stand-in for it; nothing may be lost or left behind. */
-static void each_failing_call_is_an_error(void **state)
+TEST(each_failing_call_is_an_error)
 {
     struct cpu_device_test *test = *state;
     enum { CALLS_FOR_AN_ENGINE = 8 }; /* at most: one that fails is passed over */
@@ -507,7 +507,4 @@ static void each_failing_call_is_an_error(void **state)
     assert_true(failures > 500);
 }
 
-TESTS_WITH(cpu_device_open, cpu_device_close, the_librarys_attention_is_ours_to_rounding,
-           packed_heads_need_no_copies, a_graph_captures_it, nothing_is_planned_during_a_capture,
-           what_it_cannot_do_is_said, an_engine_that_fails_is_passed_over,
-           each_failing_call_is_an_error)
+TESTS_WITH(cpu_device_open, cpu_device_close)

@@ -77,7 +77,7 @@ static const struct activity *cause_of(const struct activity *work)
     return cause;
 }
 
-static void every_kernel_has_exactly_one_launch(void **state)
+TEST(every_kernel_has_exactly_one_launch)
 {
     enum { LAUNCHES = 300 };
     struct cpu_device_test *test = *state;
@@ -112,7 +112,7 @@ static void every_kernel_has_exactly_one_launch(void **state)
     OK(device_free(test->device, NULL, ALLOCATE_DIRECT, x));
 }
 
-static void products_are_named_by_type_transposes_and_shape(void **state)
+TEST(products_are_named_by_type_transposes_and_shape)
 {
     struct cpu_device_test *test = *state;
     float *x = cpu_device_memory(test->device, 16384);
@@ -141,7 +141,7 @@ static void products_are_named_by_type_transposes_and_shape(void **state)
     OK(device_free(test->device, NULL, ALLOCATE_DIRECT, x));
 }
 
-static void copies_say_direction_memory_and_bytes(void **state)
+TEST(copies_say_direction_memory_and_bytes)
 {
     enum { LARGE = 3 * 1024 * 1024 + 5 };
     struct cpu_device_test *test = *state;
@@ -185,7 +185,7 @@ static void copies_say_direction_memory_and_bytes(void **state)
     OK(device_free(test->device, NULL, ALLOCATE_DIRECT, device));
 }
 
-static void nodes_carry_the_launch_of_their_graph(void **state)
+TEST(nodes_carry_the_launch_of_their_graph)
 {
     enum { NODES = 5, LAUNCHES = 3 };
     struct cpu_device_test *test = *state;
@@ -223,7 +223,7 @@ static void nodes_carry_the_launch_of_their_graph(void **state)
     OK(device_free(test->device, NULL, ALLOCATE_DIRECT, x));
 }
 
-static void waits_are_recorded_twice_as_call_and_as_wait(void **state)
+TEST(waits_are_recorded_twice_as_call_and_as_wait)
 {
     struct cpu_device_test *test = *state;
     struct event *event;
@@ -250,7 +250,7 @@ static void waits_are_recorded_twice_as_call_and_as_wait(void **state)
     event_destroy(event);
 }
 
-static void allocations_and_releases_cancel_out_by_address(void **state)
+TEST(allocations_and_releases_cancel_out_by_address)
 {
     static const char *const names[] = { "cudaMalloc", "cudaMallocAsync", "cudaHostAlloc",
                                          "cudaFree",   "cudaFreeAsync",   "cudaFreeHost" };
@@ -285,7 +285,7 @@ static void allocations_and_releases_cancel_out_by_address(void **state)
     assert_int_equal(bytes, 0);
 }
 
-static void phases_nest_and_belong_to_their_thread(void **state)
+TEST(phases_nest_and_belong_to_their_thread)
 {
     struct cpu_device_test *test = *state;
     const struct activity *step, *forward;
@@ -302,7 +302,7 @@ static void phases_nest_and_belong_to_their_thread(void **state)
     assert_int_equal(step->thread, gettid());
 }
 
-static void streams_have_numbers_of_their_own(void **state)
+TEST(streams_have_numbers_of_their_own)
 {
     struct cpu_device_test *test = *state;
     struct stream *first, *second;
@@ -323,8 +323,4 @@ static void streams_have_numbers_of_their_own(void **state)
     assert_true(numbers[0] > 1 && numbers[1] > numbers[0]);
 }
 
-TESTS_WITH(open_recorded, cpu_device_close, every_kernel_has_exactly_one_launch,
-           products_are_named_by_type_transposes_and_shape, copies_say_direction_memory_and_bytes,
-           nodes_carry_the_launch_of_their_graph, waits_are_recorded_twice_as_call_and_as_wait,
-           allocations_and_releases_cancel_out_by_address, phases_nest_and_belong_to_their_thread,
-           streams_have_numbers_of_their_own)
+TESTS_WITH(open_recorded, cpu_device_close)

@@ -34,7 +34,7 @@ static int64_t waits(const struct cpu_device_test *test)
     return device_counters(test->device).synchronizations;
 }
 
-static void every_way_of_copying_delivers_every_byte(void **state)
+TEST(every_way_of_copying_delivers_every_byte)
 {
     struct cpu_device_test *test = *state;
     unsigned char *device = cpu_device_memory(test->device, 2 * LARGE), *host[2];
@@ -59,7 +59,7 @@ static void every_way_of_copying_delivers_every_byte(void **state)
     OK(device_free(test->device, NULL, ALLOCATE_DIRECT, device));
 }
 
-static void bytes_are_counted_by_direction(void **state)
+TEST(bytes_are_counted_by_direction)
 {
     struct cpu_device_test *test = *state;
     unsigned char *device = cpu_device_memory(test->device, 4096), host[1000];
@@ -80,7 +80,7 @@ static void bytes_are_counted_by_direction(void **state)
 }
 
 /* Says which of the eight host copies block until the device is done. */
-static void copies_wait_as_cudas_do(void **state)
+TEST(copies_wait_as_cudas_do)
 {
     static const struct {
         enum copy_kind kind;
@@ -140,7 +140,7 @@ static void *open_later(void *context)
     return NULL;
 }
 
-static void synchronous_copies_wait_for_what_their_stream_has_queued(void **state)
+TEST(synchronous_copies_wait_for_what_their_stream_has_queued)
 {
     static const struct {
         enum copy_kind kind;
@@ -169,7 +169,7 @@ static void synchronous_copies_wait_for_what_their_stream_has_queued(void **stat
     OK(device_free(test->device, NULL, ALLOCATE_DIRECT, device));
 }
 
-static void a_pageable_source_is_free_again_at_the_return(void **state)
+TEST(a_pageable_source_is_free_again_at_the_return)
 {
     struct cpu_device_test *test = *state;
     unsigned char *device = cpu_device_memory(test->device, 8192), source[8192], back[8192];
@@ -184,7 +184,7 @@ static void a_pageable_source_is_free_again_at_the_return(void **state)
     OK(device_free(test->device, NULL, ALLOCATE_DIRECT, device));
 }
 
-static void a_pinned_source_is_read_when_its_turn_comes(void **state)
+TEST(a_pinned_source_is_read_when_its_turn_comes)
 {
     struct cpu_device_test *test = *state;
     unsigned char *device = cpu_device_memory(test->device, 64), *source, back[64];
@@ -202,7 +202,7 @@ static void a_pinned_source_is_read_when_its_turn_comes(void **state)
 }
 
 /* Eight pageable copies in a row use each staging buffer twice. */
-static void staging_buffers_are_not_overwritten_early(void **state)
+TEST(staging_buffers_are_not_overwritten_early)
 {
     enum { COPIES = 8, BYTES = 1000 };
     struct cpu_device_test *test = *state;
@@ -218,7 +218,7 @@ static void staging_buffers_are_not_overwritten_early(void **state)
     OK(device_free(test->device, NULL, ALLOCATE_DIRECT, device));
 }
 
-static void memsets_set_every_byte_and_no_other(void **state)
+TEST(memsets_set_every_byte_and_no_other)
 {
     struct cpu_device_test *test = *state;
     unsigned char *device = cpu_device_memory(test->device, 300), back[300];
@@ -230,7 +230,7 @@ static void memsets_set_every_byte_and_no_other(void **state)
     OK(device_free(test->device, NULL, ALLOCATE_DIRECT, device));
 }
 
-static void copies_that_cannot_be_meant_are_refused(void **state)
+TEST(copies_that_cannot_be_meant_are_refused)
 {
     struct cpu_device_test *test = *state;
     unsigned char *device = cpu_device_memory(test->device, 4096), host[64] = { 0 };
@@ -258,9 +258,4 @@ static void copies_that_cannot_be_meant_are_refused(void **state)
     OK(device_free(test->device, NULL, ALLOCATE_DIRECT, device));
 }
 
-TESTS_WITH(cpu_device_open, cpu_device_close, every_way_of_copying_delivers_every_byte,
-           bytes_are_counted_by_direction, copies_wait_as_cudas_do,
-           synchronous_copies_wait_for_what_their_stream_has_queued,
-           a_pageable_source_is_free_again_at_the_return,
-           a_pinned_source_is_read_when_its_turn_comes, staging_buffers_are_not_overwritten_early,
-           memsets_set_every_byte_and_no_other, copies_that_cannot_be_meant_are_refused)
+TESTS_WITH(cpu_device_open, cpu_device_close)

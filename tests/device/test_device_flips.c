@@ -57,7 +57,7 @@ static int odd_bit(const uint32_t *words, uint32_t expected)
     return found;
 }
 
-static void the_planned_bit_of_the_nth_launch_is_wrong(void **state)
+TEST(the_planned_bit_of_the_nth_launch_is_wrong)
 {
     static const struct {
         const char *flips;
@@ -85,7 +85,7 @@ static void the_planned_bit_of_the_nth_launch_is_wrong(void **state)
 
 /* Two products of 2 x 3 with rows 5 apart and products 16: bit 32 * 7 + 4 is in the second product,
  * row 0, column 1. */
-static void a_product_has_its_flip_in_an_element_that_it_computed(void **state)
+TEST(a_product_has_its_flip_in_an_element_that_it_computed)
 {
     const float ones[8] = { 1, 1, 1, 1, 1, 1, 1, 1 };
     struct scene scene;
@@ -119,7 +119,7 @@ static void a_product_has_its_flip_in_an_element_that_it_computed(void **state)
 
 /* Where the output is no tensor: a number per row, the ring's place of this step, the tensors of a
  * table. */
-static void other_outputs_are_found(void **state)
+TEST(other_outputs_are_found)
 {
     struct scene scene;
     uint32_t words[ELEMENTS];
@@ -155,7 +155,7 @@ static void other_outputs_are_found(void **state)
     scene_close(&scene);
 }
 
-static void launches_that_are_captured_do_not_count(void **state)
+TEST(launches_that_are_captured_do_not_count)
 {
     struct graph *graph;
     struct scene scene;
@@ -175,7 +175,7 @@ static void launches_that_are_captured_do_not_count(void **state)
     scene_close(&scene);
 }
 
-static void flips_that_are_malformed_are_refused(void **state)
+TEST(flips_that_are_malformed_are_refused)
 {
     static const char *const bad[] = {
         "flip",        "flip:",           "flip:fill",     "flip:fill:",
@@ -193,6 +193,4 @@ static void flips_that_are_malformed_are_refused(void **state)
     unsetenv("CHOKEPOINT_FAIL");
 }
 
-TESTS_WITH(cpu_device_find, NULL, the_planned_bit_of_the_nth_launch_is_wrong,
-           a_product_has_its_flip_in_an_element_that_it_computed, other_outputs_are_found,
-           launches_that_are_captured_do_not_count, flips_that_are_malformed_are_refused)
+TESTS_WITH(cpu_device_find, NULL)

@@ -209,7 +209,7 @@ static void multiply_in_all_types(struct cpu_device_test *test, struct product p
         }
 }
 
-static void products_of_all_transposes_and_sizes_are_right(void **state)
+TEST(products_of_all_transposes_and_sizes_are_right)
 {
     static const int sizes[][3] = {
         { 1, 1, 1 },   { 1, 64, 33 },   { 17, 64, 64 },   { 5, 7, 3 },
@@ -233,7 +233,7 @@ static void products_of_all_transposes_and_sizes_are_right(void **state)
         }
 }
 
-static void rows_may_be_longer_than_the_matrix(void **state)
+TEST(rows_may_be_longer_than_the_matrix)
 {
     for (int transposes = 0; transposes < 4; transposes++) {
         bool ta = transposes & 1, tb = transposes & 2;
@@ -250,7 +250,7 @@ static void rows_may_be_longer_than_the_matrix(void **state)
     }
 }
 
-static void batches_with_strides_are_right(void **state)
+TEST(batches_with_strides_are_right)
 {
     static const struct product products[] = {
         { "dense batch", FIELDS(.m = 8, .n = 8, .k = 32, .batch = 6, .lda = 32, .ldb = 8, .ldc = 8,
@@ -277,7 +277,7 @@ static void batches_with_strides_are_right(void **state)
 }
 
 /* One primitive is run by several workers at once, each with memory and scratch of its own. */
-static void streams_share_plans(void **state)
+TEST(streams_share_plans)
 {
     enum { STREAMS = 3, SIZE = 64, TIMES = 200 };
     struct cpu_device_test *test = *state;
@@ -315,7 +315,7 @@ static void streams_share_plans(void **state)
 
 /* An outer product: its elements are single products, exact in fp32 and then rounded once. The
  * magnitudes go beyond fp16's on both ends, but stay normal in fp32 and bf16. */
-static void results_are_rounded_to_nearest_even(void **state)
+TEST(results_are_rounded_to_nearest_even)
 {
     enum { SIZE = 96 };
     static const enum dtype types[] = { DTYPE_BF16, DTYPE_F16 };
@@ -517,7 +517,7 @@ static bool run_and_compare(struct cpu_device_test *test, struct gemm gemm, bool
 
 /* By the library, and by the kernels that take its place: both as they should be. A library may
  * lack some; of 16 bits, with sizes that are multiples of 8, it has all. */
-static void epilogues_and_their_kernels_compute_the_same(void **state)
+TEST(epilogues_and_their_kernels_compute_the_same)
 {
     static const int sizes[][3] = { { 1, 32, 1 }, { 5, 64, 7 }, { 33, 96, 65 }, { 104, 32, 136 } };
     struct cpu_device_test *test = *state;
@@ -559,7 +559,7 @@ static void epilogues_and_their_kernels_compute_the_same(void **state)
         print_message("%d products have no kernel\n", lacking);
 }
 
-static void a_device_without_epilogues_says_so(void **state)
+TEST(a_device_without_epilogues_says_so)
 {
     struct cpu_device_test *test = *state;
     float *x = cpu_device_memory(test->device, 4096);
@@ -585,7 +585,7 @@ static void a_device_without_epilogues_says_so(void **state)
     OK(device_free(test->device, NULL, ALLOCATE_DIRECT, x));
 }
 
-static void impossible_products_are_refused(void **state)
+TEST(impossible_products_are_refused)
 {
     struct cpu_device_test *test = *state;
     float *x = cpu_device_memory(test->device, 4096);
@@ -628,7 +628,4 @@ static void impossible_products_are_refused(void **state)
     OK(device_free(test->device, NULL, ALLOCATE_DIRECT, x));
 }
 
-TESTS_WITH(cpu_device_open, cpu_device_close, products_of_all_transposes_and_sizes_are_right,
-           rows_may_be_longer_than_the_matrix, batches_with_strides_are_right, streams_share_plans,
-           results_are_rounded_to_nearest_even, epilogues_and_their_kernels_compute_the_same,
-           a_device_without_epilogues_says_so, impossible_products_are_refused)
+TESTS_WITH(cpu_device_open, cpu_device_close)

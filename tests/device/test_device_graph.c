@@ -6,7 +6,7 @@
 
 enum { ELEMENTS = 64 };
 
-static void recorded_work_runs_at_the_launch_and_not_before(void **state)
+TEST(recorded_work_runs_at_the_launch_and_not_before)
 {
     struct cpu_device_test *test = *state;
     float *x = cpu_device_memory(test->device, 2 * ELEMENTS * sizeof *x), *one = x + ELEMENTS;
@@ -39,7 +39,7 @@ static void recorded_work_runs_at_the_launch_and_not_before(void **state)
 }
 
 /* A product is resolved at the capture; pinned copies, device copies and memsets are nodes too. */
-static void everything_but_pageable_copies_can_be_recorded(void **state)
+TEST(everything_but_pageable_copies_can_be_recorded)
 {
     struct cpu_device_test *test = *state;
     float *x = cpu_device_memory(test->device, 4096), *pinned, *y = x + ELEMENTS, host[ELEMENTS];
@@ -80,7 +80,7 @@ static void everything_but_pageable_copies_can_be_recorded(void **state)
 }
 
 /* Its library is loaded and its kernel chosen in the capture, which stays valid. */
-static void a_product_with_an_epilogue_is_recorded_at_first_use(void **state)
+TEST(a_product_with_an_epilogue_is_recorded_at_first_use)
 {
     enum { N = 32 };
     struct cpu_device_test *test = *state;
@@ -207,7 +207,7 @@ static void scene_close(struct scene *s)
     stream_destroy(s->other);
 }
 
-static void forbidden_calls_are_refused_and_end_the_capture(void **state)
+TEST(forbidden_calls_are_refused_and_end_the_capture)
 {
     static const struct {
         const char *name;
@@ -255,7 +255,7 @@ static void forbidden_calls_are_refused_and_end_the_capture(void **state)
 }
 
 /* Not when it is captured, but at every launch, each time anew. */
-static void a_recorded_event_is_made_by_every_launch(void **state)
+TEST(a_recorded_event_is_made_by_every_launch)
 {
     struct cpu_device_test *test = *state;
     int64_t records = device_counters(test->device).event_records;
@@ -290,7 +290,7 @@ static void a_recorded_event_is_made_by_every_launch(void **state)
     event_destroy(between);
 }
 
-static void other_streams_and_events_stay_usable_during_a_capture(void **state)
+TEST(other_streams_and_events_stay_usable_during_a_capture)
 {
     struct scene scene;
     struct graph *graph;
@@ -324,7 +324,7 @@ static void *allocate_elsewhere(void *argument)
 }
 
 /* The mode is thread-local: what a loader thread does meanwhile is its own affair. */
-static void other_threads_may_allocate_during_a_capture(void **state)
+TEST(other_threads_may_allocate_during_a_capture)
 {
     struct scene scene;
     struct graph *graph;
@@ -352,7 +352,7 @@ static void *end_elsewhere(void *argument)
                : test;
 }
 
-static void a_capture_belongs_to_its_thread(void **state)
+TEST(a_capture_belongs_to_its_thread)
 {
     struct cpu_device_test *test = *state;
     struct graph *graph;
@@ -368,7 +368,7 @@ static void a_capture_belongs_to_its_thread(void **state)
     assert_int_equal(graph_end(test->stream, &graph), STATUS_CAPTURE); /* spoilt by the memset */
 }
 
-static void a_stream_may_end_in_the_middle_of_a_capture(void **state)
+TEST(a_stream_may_end_in_the_middle_of_a_capture)
 {
     struct cpu_device_test *test = *state;
     struct stream *stream;
@@ -380,7 +380,7 @@ static void a_stream_may_end_in_the_middle_of_a_capture(void **state)
     OK(device_synchronize(test->device)); /* This thread captures nothing any more. */
 }
 
-static void a_graph_may_go_while_it_is_queued(void **state)
+TEST(a_graph_may_go_while_it_is_queued)
 {
     struct cpu_device_test *test = *state;
     struct graph *graph;
@@ -398,7 +398,7 @@ static void a_graph_may_go_while_it_is_queued(void **state)
 }
 
 /* x += 1, a thousand times, from two streams: each run is whole or the count would be short. */
-static void a_graph_never_runs_twice_at_a_time(void **state)
+TEST(a_graph_never_runs_twice_at_a_time)
 {
     struct cpu_device_test *test = *state;
     float *x = cpu_device_memory(test->device, 2 * ELEMENTS * sizeof *x), *one = x + ELEMENTS;
@@ -424,7 +424,7 @@ static void a_graph_never_runs_twice_at_a_time(void **state)
 }
 
 /* A graph may need memory of its own: 400 of them, one after the other, must not. */
-static void graphs_come_and_go_while_another_stream_is_busy(void **state)
+TEST(graphs_come_and_go_while_another_stream_is_busy)
 {
     struct cpu_device_test *test = *state;
     struct stream *busy;
@@ -449,12 +449,4 @@ static void graphs_come_and_go_while_another_stream_is_busy(void **state)
     OK(device_free(test->device, NULL, ALLOCATE_DIRECT, target));
 }
 
-TESTS_WITH(cpu_device_open, cpu_device_close, recorded_work_runs_at_the_launch_and_not_before,
-           everything_but_pageable_copies_can_be_recorded,
-           a_product_with_an_epilogue_is_recorded_at_first_use,
-           forbidden_calls_are_refused_and_end_the_capture,
-           a_recorded_event_is_made_by_every_launch,
-           other_streams_and_events_stay_usable_during_a_capture,
-           other_threads_may_allocate_during_a_capture, a_capture_belongs_to_its_thread,
-           a_stream_may_end_in_the_middle_of_a_capture, a_graph_may_go_while_it_is_queued,
-           a_graph_never_runs_twice_at_a_time, graphs_come_and_go_while_another_stream_is_busy)
+TESTS_WITH(cpu_device_open, cpu_device_close)

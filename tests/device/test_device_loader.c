@@ -32,7 +32,7 @@ static void assert_refused(const char *name, enum status status, const char *say
     assert_error_says(says);
 }
 
-static void unknown_devices_are_bad_usage(void **state)
+TEST(unknown_devices_are_bad_usage)
 {
     static const char *const names[] = {
         "", "gpu", "cuda:", "cuda:x", "cuda:-1", "cuda:1x", "cuda:99999999999", "CPU", "cpu:0"
@@ -48,7 +48,7 @@ static void unknown_devices_are_bad_usage(void **state)
     device_close(NULL);
 }
 
-static void a_missing_plugin_is_named_with_where_it_should_be(void **state)
+TEST(a_missing_plugin_is_named_with_where_it_should_be)
 {
     plugins_in("/nowhere/at/all");
     assert_refused("cpu", STATUS_NO_LIBRARY, "libchokepoint_cpu.so is not in /nowhere/at/all");
@@ -57,26 +57,26 @@ static void a_missing_plugin_is_named_with_where_it_should_be(void **state)
     assert_int_equal(status_exit_code(status_last()->status), 3);
 }
 
-static void a_plugin_from_other_sources_is_refused(void **state)
+TEST(a_plugin_from_other_sources_is_refused)
 {
     plugins_in(FAKES "/other_id");
     assert_refused("cuda", STATUS_NO_LIBRARY, "build id of-yesterday");
 }
 
-static void a_library_that_is_no_plugin_is_refused(void **state)
+TEST(a_library_that_is_no_plugin_is_refused)
 {
     plugins_in(FAKES "/no_driver");
     assert_refused("cuda", STATUS_NO_LIBRARY, "is not a chokepoint plugin");
 }
 
-static void a_plugin_whose_library_is_missing_says_which(void **state)
+TEST(a_plugin_whose_library_is_missing_says_which)
 {
     plugins_in(FAKES "/needs_absent");
     assert_refused("cuda", STATUS_NO_LIBRARY, "libfake_absent.so");
 }
 
 /* Three plugins in a folder, of which only that of the level that this CPU has is one. */
-static void the_best_level_that_the_cpu_has_is_taken(void **state)
+TEST(the_best_level_that_the_cpu_has_is_taken)
 {
     char folder[] = "/tmp/chokepoint-plugins-XXXXXX", path[3][128];
     static const char *const levels[] = { "", "-x86-64-v3", "-x86-64-v4" };
@@ -98,7 +98,7 @@ static void the_best_level_that_the_cpu_has_is_taken(void **state)
     rmdir(folder);
 }
 
-static void auto_falls_back_to_the_cpu_device(void **state)
+TEST(auto_falls_back_to_the_cpu_device)
 {
     char folder[] = "/tmp/chokepoint-plugins-XXXXXX", cpu[128], cuda[128];
     struct device *device;
@@ -117,7 +117,7 @@ static void auto_falls_back_to_the_cpu_device(void **state)
     rmdir(folder);
 }
 
-static void the_name_that_opens_a_device_again_is_made_and_parsed(void **state)
+TEST(the_name_that_opens_a_device_again_is_made_and_parsed)
 {
     const struct device_properties cpu = { .kind = "cpu" };
     const struct device_properties gpu = { .kind = "cuda", .is_gpu = true, .index = 3 };
@@ -140,7 +140,7 @@ static void the_name_that_opens_a_device_again_is_made_and_parsed(void **state)
             fail_msg("\"%s\"", cases[i].name);
 }
 
-static void the_cpu_device_tells_its_properties(void **state)
+TEST(the_cpu_device_tells_its_properties)
 {
     const struct device_properties *properties;
     struct device *device;
@@ -161,7 +161,7 @@ static void the_cpu_device_tells_its_properties(void **state)
 
 /* --- Faults --- */
 
-static void planned_faults_must_be_well_formed(void **state)
+TEST(planned_faults_must_be_well_formed)
 {
     static const char *const bad[] = { "alloc",
                                        "alloc:",
@@ -267,7 +267,7 @@ static void scene_close(struct scene *s)
     device_close(s->device);
 }
 
-static void the_nth_call_of_a_kind_fails_and_only_that(void **state)
+TEST(the_nth_call_of_a_kind_fails_and_only_that)
 {
     static const struct {
         const char *kind;
@@ -305,7 +305,7 @@ static void the_nth_call_of_a_kind_fails_and_only_that(void **state)
     }
 }
 
-static void calls_that_fail_are_not_counted(void **state)
+TEST(calls_that_fail_are_not_counted)
 {
     struct device_counters counters;
     struct scene scene;
@@ -334,7 +334,7 @@ static void calls_that_fail_are_not_counted(void **state)
     scene_close(&scene);
 }
 
-static void a_graph_call_that_fails_leaves_the_stream_usable(void **state)
+TEST(a_graph_call_that_fails_leaves_the_stream_usable)
 {
     for (int call = 1; call <= 3; call++) {
         char faults[16];
@@ -363,7 +363,7 @@ static void a_graph_call_that_fails_leaves_the_stream_usable(void **state)
 
 /* The asynchronous fault: everything can be queued, the next synchronisation tells, and so does
  * every one after it. The work behind the failure is not done any more. */
-static void a_failing_kernel_surfaces_at_the_next_synchronisation_for_good(void **state)
+TEST(a_failing_kernel_surfaces_at_the_next_synchronisation_for_good)
 {
     struct scene scene;
     struct event *event;
@@ -400,7 +400,7 @@ static void a_failing_kernel_surfaces_at_the_next_synchronisation_for_good(void 
     scene_close(&scene);
 }
 
-static void a_failing_kernel_in_a_graph_fails_when_the_graph_runs(void **state)
+TEST(a_failing_kernel_in_a_graph_fails_when_the_graph_runs)
 {
     struct scene scene;
     struct graph *graph;
@@ -419,7 +419,7 @@ static void a_failing_kernel_in_a_graph_fails_when_the_graph_runs(void **state)
 
 /* --- Refusals --- */
 
-static void launches_that_do_not_fit_are_refused(void **state)
+TEST(launches_that_do_not_fit_are_refused)
 {
     struct scene scene;
     struct fill packs;
@@ -458,7 +458,7 @@ static void launches_that_do_not_fit_are_refused(void **state)
     scene_close(&scene);
 }
 
-static void null_is_refused_everywhere_and_freeing_it_is_not(void **state)
+TEST(null_is_refused_everywhere_and_freeing_it_is_not)
 {
     struct scene scene;
     struct event *event;
@@ -507,7 +507,7 @@ static void null_is_refused_everywhere_and_freeing_it_is_not(void **state)
     scene_close(&scene);
 }
 
-static void devices_are_counted_apart(void **state)
+TEST(devices_are_counted_apart)
 {
     struct scene first, second;
 
@@ -523,7 +523,7 @@ static void devices_are_counted_apart(void **state)
     scene_close(&second);
 }
 
-static void storage_types_have_names_and_sizes(void **state)
+TEST(storage_types_have_names_and_sizes)
 {
     assert_int_equal(dtype_bytes(DTYPE_F32), 4);
     assert_int_equal(dtype_bytes(DTYPE_BF16), 2);
@@ -533,29 +533,4 @@ static void storage_types_have_names_and_sizes(void **state)
     assert_string_equal(dtype_name(DTYPE_F16), "fp16");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(unknown_devices_are_bad_usage, as_it_was),
-        cmocka_unit_test_teardown(a_missing_plugin_is_named_with_where_it_should_be, as_it_was),
-        cmocka_unit_test_teardown(a_plugin_from_other_sources_is_refused, as_it_was),
-        cmocka_unit_test_teardown(a_library_that_is_no_plugin_is_refused, as_it_was),
-        cmocka_unit_test_teardown(a_plugin_whose_library_is_missing_says_which, as_it_was),
-        cmocka_unit_test_teardown(the_best_level_that_the_cpu_has_is_taken, as_it_was),
-        cmocka_unit_test_teardown(auto_falls_back_to_the_cpu_device, as_it_was),
-        cmocka_unit_test(the_name_that_opens_a_device_again_is_made_and_parsed),
-        cmocka_unit_test_teardown(the_cpu_device_tells_its_properties, as_it_was),
-        cmocka_unit_test_teardown(planned_faults_must_be_well_formed, as_it_was),
-        cmocka_unit_test_teardown(the_nth_call_of_a_kind_fails_and_only_that, as_it_was),
-        cmocka_unit_test_teardown(calls_that_fail_are_not_counted, as_it_was),
-        cmocka_unit_test_teardown(a_graph_call_that_fails_leaves_the_stream_usable, as_it_was),
-        cmocka_unit_test_teardown(a_failing_kernel_surfaces_at_the_next_synchronisation_for_good,
-                                  as_it_was),
-        cmocka_unit_test_teardown(a_failing_kernel_in_a_graph_fails_when_the_graph_runs, as_it_was),
-        cmocka_unit_test_teardown(launches_that_do_not_fit_are_refused, as_it_was),
-        cmocka_unit_test_teardown(null_is_refused_everywhere_and_freeing_it_is_not, as_it_was),
-        cmocka_unit_test_teardown(devices_are_counted_apart, as_it_was),
-        cmocka_unit_test_teardown(storage_types_have_names_and_sizes, as_it_was),
-    };
-    return cmocka_run_group_tests_name("loader of devices", tests, NULL, NULL);
-}
+TESTS_EACH(NULL, as_it_was)

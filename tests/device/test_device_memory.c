@@ -42,7 +42,7 @@ static void ordered_free(struct cpu_device_test *test, struct stream *stream, vo
     OK(device_free(test->device, stream, ALLOCATE_STREAM_ORDERED, memory));
 }
 
-static void the_books_are_exact(void **state)
+TEST(the_books_are_exact)
 {
     struct cpu_device_test *test = *state;
     struct memory_info before = info_of(test), after;
@@ -70,7 +70,7 @@ static void the_books_are_exact(void **state)
     assert_int_equal(device_counters(test->device).frees - counted.frees, 2);
 }
 
-static void memory_is_aligned(void **state)
+TEST(memory_is_aligned)
 {
     struct cpu_device_test *test = *state;
     void *memory[20];
@@ -86,7 +86,7 @@ static void memory_is_aligned(void **state)
     OK(device_memory_trim(test->device));
 }
 
-static void running_out_says_what_was_asked_used_and_free(void **state)
+TEST(running_out_says_what_was_asked_used_and_free)
 {
     static const enum allocation ways[] = { ALLOCATE_DIRECT, ALLOCATE_STREAM_ORDERED };
     struct cpu_device_test *test = *state;
@@ -134,7 +134,7 @@ static void *free_and_look(void *argument)
 }
 
 /* The message names what would help: the host's limit, and not a smaller device. */
-static void a_host_without_memory_names_its_limit(void **state)
+TEST(a_host_without_memory_names_its_limit)
 {
     struct cpu_device_test *test = *state;
     struct rlimit before, low;
@@ -158,7 +158,7 @@ static void a_host_without_memory_names_its_limit(void **state)
 }
 
 /* Whenever the free comes back, all that was queued before it is done. */
-static void a_direct_free_waits_for_the_device(void **state)
+TEST(a_direct_free_waits_for_the_device)
 {
     struct cpu_device_test *test = *state;
     struct freeing freeing = { .test = test, .memory = cpu_device_memory(test->device, 4096) };
@@ -177,7 +177,7 @@ static void a_direct_free_waits_for_the_device(void **state)
     event_destroy(freeing.after);
 }
 
-static void the_pool_gives_a_stream_its_own_memory_back_at_once(void **state)
+TEST(the_pool_gives_a_stream_its_own_memory_back_at_once)
 {
     struct cpu_device_test *test = *state;
     void *first, *second;
@@ -196,7 +196,7 @@ static void the_pool_gives_a_stream_its_own_memory_back_at_once(void **state)
     OK(device_memory_trim(test->device));
 }
 
-static void another_stream_gets_it_when_the_work_is_done(void **state)
+TEST(another_stream_gets_it_when_the_work_is_done)
 {
     struct cpu_device_test *test = *state;
     struct stream *other;
@@ -222,7 +222,7 @@ static void another_stream_gets_it_when_the_work_is_done(void **state)
 }
 
 /* On a full device the pool makes the stream wait rather than fail. */
-static void a_full_pool_makes_the_stream_wait_for_memory(void **state)
+TEST(a_full_pool_makes_the_stream_wait_for_memory)
 {
     struct cpu_device_test *test = *state;
     struct stream *other;
@@ -252,7 +252,7 @@ static void a_full_pool_makes_the_stream_wait_for_memory(void **state)
     OK(device_memory_trim(test->device));
 }
 
-static void the_pool_keeps_memory_until_it_is_trimmed_or_needed(void **state)
+TEST(the_pool_keeps_memory_until_it_is_trimmed_or_needed)
 {
     struct cpu_device_test *test = *state;
     struct memory_info before = info_of(test);
@@ -273,7 +273,7 @@ static void the_pool_keeps_memory_until_it_is_trimmed_or_needed(void **state)
 }
 
 /* Freed neighbours join: a size that only fits into both can be allocated again. */
-static void freed_neighbours_join(void **state)
+TEST(freed_neighbours_join)
 {
     struct cpu_device_test *test = *state;
     char *pieces[8], *whole;
@@ -291,7 +291,7 @@ static void freed_neighbours_join(void **state)
 
 /* Live blocks never overlap, whatever is allocated and freed: each holds a number of its own, which
  * the device writes and the host reads back at the end of its life. */
-static void live_memory_is_never_shared(void **state)
+TEST(live_memory_is_never_shared)
 {
     enum { SLOTS = 32, TURNS = 1500 };
     struct cpu_device_test *test = *state;
@@ -334,7 +334,7 @@ static void live_memory_is_never_shared(void **state)
     free(back);
 }
 
-static void wrong_releases_are_refused(void **state)
+TEST(wrong_releases_are_refused)
 {
     struct cpu_device_test *test = *state;
     char *direct = cpu_device_memory(test->device, 4096), *pooled, *pinned, *pageable;
@@ -366,7 +366,7 @@ static void wrong_releases_are_refused(void **state)
 }
 
 /* If a GPU uses the host's memory, cached files leave little of it for CUDA to see. */
-static void memory_that_the_host_would_give_up_is_capacity(void **state)
+TEST(memory_that_the_host_would_give_up_is_capacity)
 {
     enum { LEFT = 1 << 20 };
     const struct device_options options = { .spin_ns = -1 };
@@ -386,11 +386,4 @@ static void memory_that_the_host_would_give_up_is_capacity(void **state)
     device_close(shared);
 }
 
-TESTS_WITH(open_small_device, cpu_device_close, the_books_are_exact, memory_is_aligned,
-           running_out_says_what_was_asked_used_and_free, a_host_without_memory_names_its_limit,
-           a_direct_free_waits_for_the_device, the_pool_gives_a_stream_its_own_memory_back_at_once,
-           another_stream_gets_it_when_the_work_is_done,
-           a_full_pool_makes_the_stream_wait_for_memory,
-           the_pool_keeps_memory_until_it_is_trimmed_or_needed, freed_neighbours_join,
-           live_memory_is_never_shared, wrong_releases_are_refused,
-           memory_that_the_host_would_give_up_is_capacity)
+TESTS_WITH(open_small_device, cpu_device_close)

@@ -8,7 +8,7 @@
 
 enum { ELEMENTS = 64 };
 
-static void launches_run_in_order_and_their_results_come_back(void **state)
+TEST(launches_run_in_order_and_their_results_come_back)
 {
     struct cpu_device_test *test = *state;
     float *x = cpu_device_memory(test->device, ELEMENTS * sizeof *x), host[ELEMENTS];
@@ -23,7 +23,7 @@ static void launches_run_in_order_and_their_results_come_back(void **state)
     OK(device_free(test->device, NULL, ALLOCATE_DIRECT, x));
 }
 
-static void launches_return_before_the_work_is_done(void **state)
+TEST(launches_return_before_the_work_is_done)
 {
     struct cpu_device_test *test = *state;
     float *x = cpu_device_memory(test->device, ELEMENTS * sizeof *x), host[ELEMENTS];
@@ -44,7 +44,7 @@ static void launches_return_before_the_work_is_done(void **state)
 }
 
 /* Arguments are copied at the launch: the caller's struct may go. */
-static void arguments_are_taken_at_the_launch(void **state)
+TEST(arguments_are_taken_at_the_launch)
 {
     struct cpu_device_test *test = *state;
     float *x = cpu_device_memory(test->device, ELEMENTS * sizeof *x), host[ELEMENTS];
@@ -59,7 +59,7 @@ static void arguments_are_taken_at_the_launch(void **state)
     OK(device_free(test->device, NULL, ALLOCATE_DIRECT, x));
 }
 
-static void a_query_that_is_not_ready_leaves_the_last_error_alone(void **state)
+TEST(a_query_that_is_not_ready_leaves_the_last_error_alone)
 {
     struct cpu_device_test *test = *state;
     struct event *event;
@@ -76,7 +76,7 @@ static void a_query_that_is_not_ready_leaves_the_last_error_alone(void **state)
     event_destroy(event);
 }
 
-static void other_streams_go_on_while_one_waits(void **state)
+TEST(other_streams_go_on_while_one_waits)
 {
     struct cpu_device_test *test = *state;
     struct stream *other;
@@ -98,7 +98,7 @@ static void other_streams_go_on_while_one_waits(void **state)
     stream_destroy(other);
 }
 
-static void a_stream_waits_for_an_event_without_the_host(void **state)
+TEST(a_stream_waits_for_an_event_without_the_host)
 {
     struct cpu_device_test *test = *state;
     float *x = cpu_device_memory(test->device, ELEMENTS * sizeof *x), host[ELEMENTS];
@@ -128,7 +128,7 @@ static void a_stream_waits_for_an_event_without_the_host(void **state)
     OK(device_free(test->device, NULL, ALLOCATE_DIRECT, x));
 }
 
-static void an_event_never_recorded_is_ready_and_holds_nobody_up(void **state)
+TEST(an_event_never_recorded_is_ready_and_holds_nobody_up)
 {
     struct cpu_device_test *test = *state;
     struct event *event;
@@ -141,7 +141,7 @@ static void an_event_never_recorded_is_ready_and_holds_nobody_up(void **state)
     event_destroy(event);
 }
 
-static void the_last_record_counts_across_streams(void **state)
+TEST(the_last_record_counts_across_streams)
 {
     struct cpu_device_test *test = *state;
     struct stream *other;
@@ -161,7 +161,7 @@ static void the_last_record_counts_across_streams(void **state)
     stream_destroy(other);
 }
 
-static void events_may_go_while_they_are_pending(void **state)
+TEST(events_may_go_while_they_are_pending)
 {
     struct cpu_device_test *test = *state;
     struct stream *other;
@@ -178,7 +178,7 @@ static void events_may_go_while_they_are_pending(void **state)
     stream_destroy(other);
 }
 
-static void elapsed_time_is_the_devices_and_adds_up(void **state)
+TEST(elapsed_time_is_the_devices_and_adds_up)
 {
     struct cpu_device_test *test = *state;
     size_t bytes = 4 << 20;
@@ -236,7 +236,7 @@ static void *launch_often(void *argument)
 }
 
 /* y += 1 from several threads on one stream: one worker, so none is lost, and all are counted. */
-static void several_threads_may_launch_on_one_stream(void **state)
+TEST(several_threads_may_launch_on_one_stream)
 {
     struct cpu_device_test *test = *state;
     float *x = cpu_device_memory(test->device, 2 * ELEMENTS * sizeof *x), host[ELEMENTS];
@@ -261,7 +261,7 @@ static void several_threads_may_launch_on_one_stream(void **state)
     OK(device_free(test->device, NULL, ALLOCATE_DIRECT, x));
 }
 
-static void destroying_a_stream_waits_for_its_work(void **state)
+TEST(destroying_a_stream_waits_for_its_work)
 {
     struct cpu_device_test *test = *state;
     float *x = cpu_device_memory(test->device, ELEMENTS * sizeof *x), host[ELEMENTS];
@@ -277,7 +277,7 @@ static void destroying_a_stream_waits_for_its_work(void **state)
     OK(device_free(test->device, NULL, ALLOCATE_DIRECT, x));
 }
 
-static void the_device_waits_for_all_its_streams(void **state)
+TEST(the_device_waits_for_all_its_streams)
 {
     struct cpu_device_test *test = *state;
     struct stream *streams[3];
@@ -298,7 +298,7 @@ static void the_device_waits_for_all_its_streams(void **state)
     }
 }
 
-static void kernels_exist_for_every_type(void **state)
+TEST(kernels_exist_for_every_type)
 {
     struct cpu_device_test *test = *state;
     void *x = cpu_device_memory(test->device, 256);
@@ -313,12 +313,4 @@ static void kernels_exist_for_every_type(void **state)
     OK(device_free(test->device, NULL, ALLOCATE_DIRECT, x));
 }
 
-TESTS_WITH(cpu_device_open, cpu_device_close, launches_run_in_order_and_their_results_come_back,
-           launches_return_before_the_work_is_done, arguments_are_taken_at_the_launch,
-           a_query_that_is_not_ready_leaves_the_last_error_alone,
-           other_streams_go_on_while_one_waits, a_stream_waits_for_an_event_without_the_host,
-           an_event_never_recorded_is_ready_and_holds_nobody_up,
-           the_last_record_counts_across_streams, events_may_go_while_they_are_pending,
-           elapsed_time_is_the_devices_and_adds_up, several_threads_may_launch_on_one_stream,
-           destroying_a_stream_waits_for_its_work, the_device_waits_for_all_its_streams,
-           kernels_exist_for_every_type)
+TESTS_WITH(cpu_device_open, cpu_device_close)

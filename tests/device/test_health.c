@@ -17,7 +17,7 @@ static struct device_vitals vitals(int limits, double power_ns, double thermal_n
     return made;
 }
 
-static void what_throttled_between_two_readings_is_told(void **state)
+TEST(what_throttled_between_two_readings_is_told)
 {
     const struct {
         struct device_vitals first, second;
@@ -37,7 +37,7 @@ static void what_throttled_between_two_readings_is_told(void **state)
         assert_int_equal(vitals_throttled(&cases[i].first, &cases[i].second), cases[i].throttled);
 }
 
-static void limits_have_names(void **state)
+TEST(limits_have_names)
 {
     char text[64], small[8];
 
@@ -49,7 +49,7 @@ static void limits_have_names(void **state)
     assert_string_equal(health_limits_print(small, sizeof small, 31), "idle...");
 }
 
-static void unknown_vitals_are_unknown_and_one_that_is_known_is_enough(void **state)
+TEST(unknown_vitals_are_unknown_and_one_that_is_known_is_enough)
 {
     struct device_vitals some = device_vitals_unknown;
 
@@ -61,7 +61,7 @@ static void unknown_vitals_are_unknown_and_one_that_is_known_is_enough(void **st
     assert_true(vitals_are_known(&some));
 }
 
-static void the_hosts_clock_and_temperature_are_read_where_linux_tells_them(void **state)
+ON_A_MADE_MACHINE(the_hosts_clock_and_temperature_are_read_where_linux_tells_them)
 {
     struct device_health health = device_health_unknown;
 
@@ -81,7 +81,7 @@ static void the_hosts_clock_and_temperature_are_read_where_linux_tells_them(void
 
 /* Nothing is read before a window on the CPU device; on the stand-in for a GPU NVML's stand-in
  * answers. */
-static void a_device_tells_its_own(void **state)
+TEST_WITH(a_device_tells_its_own, cpu_device_open, cpu_device_close)
 {
     const struct cpu_device_test *test = *state;
     const struct device_properties *properties = device_properties(test->device);
@@ -118,16 +118,4 @@ static void a_device_tells_its_own(void **state)
         assert_false(health.now.clock_mhz <= 0 || health.now.clock_mhz > health.clock_max_mhz);
         assert_false(health.now.temperature_c <= 0 || health.now.temperature_c >= 150);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_throttled_between_two_readings_is_told),
-        cmocka_unit_test(limits_have_names),
-        cmocka_unit_test(unknown_vitals_are_unknown_and_one_that_is_known_is_enough),
-        ON_A_MADE_MACHINE(the_hosts_clock_and_temperature_are_read_where_linux_tells_them),
-        cmocka_unit_test_setup_teardown(a_device_tells_its_own, cpu_device_open, cpu_device_close),
-    };
-    return cmocka_run_group_tests_name("health", tests, NULL, NULL);
 }

@@ -9,7 +9,7 @@ static const char *const allocator_names[] = { "caching", "stream ordered", "dir
 
 /* --- How the caching allocator deals with segments --- */
 
-static void small_blocks_share_segments_and_large_ones_get_their_own(void **state)
+TEST(small_blocks_share_segments_and_large_ones_get_their_own)
 {
     static const struct {
         size_t bytes;
@@ -44,7 +44,7 @@ static void small_blocks_share_segments_and_large_ones_get_their_own(void **stat
 
 /* PyTorch's limits: kSmallSize 1 MiB, kSmallBuffer 2, kMinLargeAlloc 10, kLargeBuffer 20,
  * kRoundLarge 2. */
-static void other_segments_are_as_large_as_they_say(void **state)
+TEST(other_segments_are_as_large_as_they_say)
 {
     static const struct {
         enum segments segments;
@@ -74,7 +74,7 @@ static void other_segments_are_as_large_as_they_say(void **state)
     }
 }
 
-static void exact_segments_are_cut_to_any_rest_and_pooled_ones_are_not(void **state)
+TEST(exact_segments_are_cut_to_any_rest_and_pooled_ones_are_not)
 {
     struct bench bench = bench_open_caching(SEGMENTS_EXACT);
     char *block = take(&bench, MEMORY_ACTIVATIONS, 3 * MIB);
@@ -97,7 +97,7 @@ static void exact_segments_are_cut_to_any_rest_and_pooled_ones_are_not(void **st
 }
 
 /* Whatever the order in which neighbours are freed, they become one again. */
-static void neighbours_merge_in_every_order(void **state)
+TEST(neighbours_merge_in_every_order)
 {
     struct bench bench = bench_open(ALLOCATION_CACHING, 0);
     int orders = 0;
@@ -126,7 +126,7 @@ static void neighbours_merge_in_every_order(void **state)
     bench_close(&bench);
 }
 
-static void a_request_takes_the_smallest_hole_that_fits(void **state)
+TEST(a_request_takes_the_smallest_hole_that_fits)
 {
     static const size_t sizes[] = { 64 * KIB, 8 * KIB, 200 * KIB, 16 * KIB };
     struct bench bench = bench_open(ALLOCATION_CACHING, 0);
@@ -145,7 +145,7 @@ static void a_request_takes_the_smallest_hole_that_fits(void **state)
     bench_close(&bench);
 }
 
-static void large_blocks_are_cut_only_when_the_rest_is_worth_it(void **state)
+TEST(large_blocks_are_cut_only_when_the_rest_is_worth_it)
 {
     struct bench bench = bench_open(ALLOCATION_CACHING, 0);
     char *whole = take(&bench, MEMORY_ACTIVATIONS, 8 * MIB), *part, *rest;
@@ -184,7 +184,7 @@ static void step_of_allocations(const struct bench *bench)
     }
 }
 
-static void from_the_second_step_on_the_device_is_not_asked(void **state)
+TEST(from_the_second_step_on_the_device_is_not_asked)
 {
     struct bench bench = bench_open(ALLOCATION_CACHING, 0);
     int64_t calls;
@@ -198,7 +198,7 @@ static void from_the_second_step_on_the_device_is_not_asked(void **state)
     bench_close(&bench);
 }
 
-static void without_a_cache_each_call_is_the_devices(void **state)
+TEST(without_a_cache_each_call_is_the_devices)
 {
     for (int mode = ALLOCATION_STREAM_ORDERED; mode <= ALLOCATION_DIRECT; mode++) {
         struct bench bench = bench_open((enum allocation_mode)mode, 0);
@@ -216,7 +216,7 @@ static void without_a_cache_each_call_is_the_devices(void **state)
 
 /* --- Budgets --- */
 
-static void a_refusal_says_what_was_asked_used_and_free(void **state)
+TEST(a_refusal_says_what_was_asked_used_and_free)
 {
     struct bench bench = bench_open(ALLOCATION_CACHING, 13 * MIB);
     struct allocator_statistics before, after;
@@ -248,7 +248,7 @@ static void a_refusal_says_what_was_asked_used_and_free(void **state)
     bench_close(&bench);
 }
 
-static void without_a_budget_the_device_is_the_limit(void **state)
+TEST(without_a_budget_the_device_is_the_limit)
 {
     for (int mode = ALLOCATION_CACHING; mode <= ALLOCATION_DIRECT; mode++) {
         struct bench bench = bench_open((enum allocation_mode)mode, 0);
@@ -271,7 +271,7 @@ static void without_a_budget_the_device_is_the_limit(void **state)
     }
 }
 
-static void the_budget_holds_to_the_byte_without_a_cache(void **state)
+TEST(the_budget_holds_to_the_byte_without_a_cache)
 {
     for (int mode = ALLOCATION_STREAM_ORDERED; mode <= ALLOCATION_DIRECT; mode++) {
         struct bench bench = bench_open((enum allocation_mode)mode, 10 * ROUNDING);
@@ -289,7 +289,7 @@ static void the_budget_holds_to_the_byte_without_a_cache(void **state)
     }
 }
 
-static void free_segments_go_back_before_anything_is_refused(void **state)
+TEST(free_segments_go_back_before_anything_is_refused)
 {
     struct bench bench = bench_open(ALLOCATION_CACHING, 6 * MIB);
     char *block = take(&bench, MEMORY_ACTIVATIONS, 6 * MIB);
@@ -309,7 +309,7 @@ static void free_segments_go_back_before_anything_is_refused(void **state)
 }
 
 /* The device may be out of memory although the budget is not: others use it too. */
-static void a_full_device_is_asked_again_after_a_trim(void **state)
+TEST(a_full_device_is_asked_again_after_a_trim)
 {
     struct bench bench;
     char *block;
@@ -325,7 +325,7 @@ static void a_full_device_is_asked_again_after_a_trim(void **state)
     bench_close(&bench);
 }
 
-static void a_failing_device_leaves_the_figures_as_they_were(void **state)
+TEST(a_failing_device_leaves_the_figures_as_they_were)
 {
     for (int mode = ALLOCATION_CACHING; mode <= ALLOCATION_DIRECT; mode++) {
         struct bench bench;
@@ -346,7 +346,7 @@ static void a_failing_device_leaves_the_figures_as_they_were(void **state)
     }
 }
 
-static void kept_segments_stay_even_when_memory_runs_out(void **state)
+TEST(kept_segments_stay_even_when_memory_runs_out)
 {
     struct bench bench = bench_open(ALLOCATION_CACHING, 6 * MIB);
     char *block = take(&bench, MEMORY_ACTIVATIONS, 4 * MIB);
@@ -367,7 +367,7 @@ static void kept_segments_stay_even_when_memory_runs_out(void **state)
 
 /* --- Peaks, mistakes, the end --- */
 
-static void peaks_start_again_from_what_is_allocated(void **state)
+TEST(peaks_start_again_from_what_is_allocated)
 {
     struct bench bench = bench_open(ALLOCATION_CACHING, 0);
     struct allocator_statistics now;
@@ -397,7 +397,7 @@ static void peaks_start_again_from_what_is_allocated(void **state)
     bench_close(&bench);
 }
 
-static void freeing_what_was_not_given_out_is_an_error(void **state)
+TEST(freeing_what_was_not_given_out_is_an_error)
 {
     for (int mode = ALLOCATION_CACHING; mode <= ALLOCATION_DIRECT; mode++) {
         struct bench bench = bench_open((enum allocation_mode)mode, 0);
@@ -417,7 +417,7 @@ static void freeing_what_was_not_given_out_is_an_error(void **state)
 }
 
 /* bench_close() finds out: nothing may stay behind. */
-static void closing_frees_what_was_forgotten(void **state)
+TEST(closing_frees_what_was_forgotten)
 {
     for (int mode = ALLOCATION_CACHING; mode <= ALLOCATION_DIRECT; mode++) {
         struct bench bench = bench_open((enum allocation_mode)mode, 0);
@@ -430,7 +430,7 @@ static void closing_frees_what_was_forgotten(void **state)
     allocator_close(NULL);
 }
 
-static void categories_have_the_names_of_memory_timelines(void **state)
+TEST(categories_have_the_names_of_memory_timelines)
 {
     assert_string_equal(allocator_category_name(MEMORY_PARAMETERS), "parameters");
     assert_string_equal(allocator_category_name(MEMORY_ACTIVATION_GRADIENTS),
@@ -438,17 +438,3 @@ static void categories_have_the_names_of_memory_timelines(void **state)
     assert_string_equal(allocator_category_name(MEMORY_WORKSPACE), "workspace");
     assert_string_equal(allocator_category_name(MEMORY_CATEGORY_COUNT), "unknown");
 }
-
-TESTS(small_blocks_share_segments_and_large_ones_get_their_own,
-      other_segments_are_as_large_as_they_say,
-      exact_segments_are_cut_to_any_rest_and_pooled_ones_are_not, neighbours_merge_in_every_order,
-      a_request_takes_the_smallest_hole_that_fits,
-      large_blocks_are_cut_only_when_the_rest_is_worth_it,
-      from_the_second_step_on_the_device_is_not_asked, without_a_cache_each_call_is_the_devices,
-      a_refusal_says_what_was_asked_used_and_free, without_a_budget_the_device_is_the_limit,
-      the_budget_holds_to_the_byte_without_a_cache,
-      free_segments_go_back_before_anything_is_refused, a_full_device_is_asked_again_after_a_trim,
-      a_failing_device_leaves_the_figures_as_they_were,
-      kept_segments_stay_even_when_memory_runs_out, peaks_start_again_from_what_is_allocated,
-      freeing_what_was_not_given_out_is_an_error, closing_frees_what_was_forgotten,
-      categories_have_the_names_of_memory_timelines)

@@ -205,7 +205,7 @@ static struct allocator_statistics random_run(enum allocation_mode mode, uint64_
     return random_calls(bench_open(mode, 0), mode, seed, steps);
 }
 
-static void random_calls_agree_with_the_oracle(void **state)
+TEST(random_calls_agree_with_the_oracle)
 {
     for (uint64_t i = 0; i < 3; i++) random_run(ALLOCATION_CACHING, test_seed() + i, 6000);
     random_calls(bench_open_caching(SEGMENTS_POOLED), ALLOCATION_CACHING, test_seed() + 3, 3000);
@@ -214,7 +214,7 @@ static void random_calls_agree_with_the_oracle(void **state)
     random_run(ALLOCATION_DIRECT, test_seed() + 6, 2000);
 }
 
-static void the_same_calls_give_the_same_figures_to_the_byte(void **state)
+TEST(the_same_calls_give_the_same_figures_to_the_byte)
 {
     for (int mode = ALLOCATION_CACHING; mode <= ALLOCATION_DIRECT; mode++) {
         struct allocator_statistics first =
@@ -227,7 +227,7 @@ static void the_same_calls_give_the_same_figures_to_the_byte(void **state)
 }
 
 /* Peaks of what is allocated do not depend on who allocates it. */
-static void all_allocators_count_alike(void **state)
+TEST(all_allocators_count_alike)
 {
     struct allocator_statistics caching = random_run(ALLOCATION_CACHING, test_seed(), 1500);
 
@@ -241,6 +241,3 @@ static void all_allocators_count_alike(void **state)
         assert_true(caching.device_allocations < other.device_allocations / 10);
     }
 }
-
-TESTS(random_calls_agree_with_the_oracle, the_same_calls_give_the_same_figures_to_the_byte,
-      all_allocators_count_alike)

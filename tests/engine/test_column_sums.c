@@ -14,7 +14,7 @@ static struct model_shape shape_on(bool is_gpu)
 static const int widths[] = { 32, 96, 768, 1024, 2304, 3072 };
 
 /* Every row is in one part, every column in one tile, and neither is empty. */
-static void parts_and_tiles_cover_the_matrix_once(void **state)
+TEST(parts_and_tiles_cover_the_matrix_once)
 {
     static const int row_counts[] = { 1, 31, 32, 33, 64, 65, 25216 };
 
@@ -34,7 +34,7 @@ static void parts_and_tiles_cover_the_matrix_once(void **state)
 /* A warp adds up a load of 16 bytes per lane for each row and has four rows on their way;
  * scripts/predict_gpu.py counts them in the machine code. 23 KB per multiprocessor are what
  * 4.3 TB/s take at 700 ns; one holds 32 warps of the kernel with the most registers. */
-static void a_gpu_has_enough_loads_on_their_way(void **state)
+TEST(a_gpu_has_enough_loads_on_their_way)
 {
     enum { MULTIPROCESSORS = 132, ROWS = 128 * 197, LOADS = 4, LOAD_BYTES = 16, LANES = 32 };
     struct model_shape shape = shape_on(true);
@@ -48,13 +48,10 @@ static void a_gpu_has_enough_loads_on_their_way(void **state)
         }
 }
 
-static void the_cpu_device_sums_up_whole_rows(void **state)
+TEST(the_cpu_device_sums_up_whole_rows)
 {
     struct model_shape shape = shape_on(false);
 
     for (size_t i = 0; i < ARRAY_SIZE(widths); i++)
         assert_int_equal(column_grid(&shape, DTYPE_BF16, 6400, widths[i]).count, 100);
 }
-
-TESTS(parts_and_tiles_cover_the_matrix_once, a_gpu_has_enough_loads_on_their_way,
-      the_cpu_device_sums_up_whole_rows)

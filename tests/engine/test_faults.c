@@ -99,13 +99,13 @@ static void check_all_calls(const char *settings)
     for (size_t k = 0; k < ARRAY_SIZE(kinds); k++) check_calls(settings, kinds[k]);
 }
 
-static void item_sync_survives_every_fault(void **state)
+TEST(item_sync_survives_every_fault)
 {
     check_all_calls("model=balanced blocks=1 batch=2 input=decoded workers=0 launch=graph "
                     "loss_every=1 jpeg_pixels=32 save_every=3 save_mode=blocking");
 }
 
-static void two_streams_survive_every_fault(void **state)
+TEST(two_streams_survive_every_fault)
 {
     static const char *const calls[] = { "stream", "event", "gemm", "kernel" };
 
@@ -114,20 +114,20 @@ static void two_streams_survive_every_fault(void **state)
                     calls[i]);
 }
 
-static void checkpointing_survives_every_fault(void **state)
+TEST(checkpointing_survives_every_fault)
 {
     check_all_calls("model=heavy blocks=2 batch=1 tokens=17 checkpointing=block jpeg_pixels=32 "
                     "input=decoded workers=1 launch=graph save_every=2");
 }
 
 /* Batches alternate between two lengths, whose graphs replace each other. */
-static void graphs_of_several_lengths_survive_every_fault(void **state)
+TEST(graphs_of_several_lengths_survive_every_fault)
 {
     check_all_calls("model=light blocks=1 tokens=6 padding=longest pad_to_multiple_of=4 "
                     "launch=graph graphs=latest loss_every=3");
 }
 
-static void pinning_in_the_loop_survives_every_fault(void **state)
+TEST(pinning_in_the_loop_survives_every_fault)
 {
     static const char *const calls[] = { "host_alloc", "copy", "event", "kernel" };
 
@@ -136,7 +136,7 @@ static void pinning_in_the_loop_survives_every_fault(void **state)
                     calls[i]);
 }
 
-static void epilogues_survive_every_fault(void **state)
+TEST(epilogues_survive_every_fault)
 {
     static const char *const calls[] = { "alloc", "launch", "gemm", "graph", "kernel" };
 
@@ -145,7 +145,7 @@ static void epilogues_survive_every_fault(void **state)
                     calls[i]);
 }
 
-static void experts_survive_every_fault(void **state)
+TEST(experts_survive_every_fault)
 {
     static const char *const calls[] = { "alloc",  "host_alloc", "copy",  "memset",
                                          "launch", "gemm",       "kernel" };
@@ -155,17 +155,10 @@ static void experts_survive_every_fault(void **state)
                     calls[i]);
 }
 
-int main(void)
+TESTS_WITH(cpu_device_find, NULL)
+
+int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(item_sync_survives_every_fault),
-        cmocka_unit_test(two_streams_survive_every_fault),
-        cmocka_unit_test(checkpointing_survives_every_fault),
-        cmocka_unit_test(graphs_of_several_lengths_survive_every_fault),
-        cmocka_unit_test(pinning_in_the_loop_survives_every_fault),
-        cmocka_unit_test(epilogues_survive_every_fault),
-        cmocka_unit_test(experts_survive_every_fault),
-    };
     setenv("CHOKEPOINT_CACHE", "test-cache", 0);
-    return cmocka_run_group_tests_name("faults", tests, cpu_device_find, NULL);
+    return tests_run(argc, argv);
 }

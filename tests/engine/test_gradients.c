@@ -123,55 +123,55 @@ static void check_model(struct device *device, const char *settings)
     training_close(training);
 }
 
-static void image_model(void **state)
+TEST(image_model)
 {
     check_model(*state, "model=balanced batch=4 precision=fp32 rate=0.01 launch=eager");
 }
 
-static void image_model_unfused(void **state)
+TEST(image_model_unfused)
 {
     check_model(*state,
                 "model=balanced batch=4 precision=fp32 rate=0.01 launch=eager elementwise=unfused");
 }
 
-static void sequence_model_with_epilogues(void **state)
+TEST(sequence_model_with_epilogues)
 {
     check_model(*state, "model=light batch=6 precision=fp32 rate=0.01 launch=eager "
                         "elementwise=epilogue backward_streams=two");
 }
 
-static void sequence_model(void **state)
+TEST(sequence_model)
 {
     check_model(*state, "model=light batch=6 precision=fp32 rate=0.01 launch=eager");
 }
 
-static void sequence_model_accumulated_and_checkpointed(void **state)
+TEST(sequence_model_accumulated_and_checkpointed)
 {
     check_model(*state, "model=light batch=6 accumulate=2 precision=fp32 rate=0.01 launch=eager "
                         "checkpointing=block");
 }
 
-static void image_model_with_fused_attention(void **state)
+TEST(image_model_with_fused_attention)
 {
     check_model(*state, "model=balanced batch=4 precision=fp32 rate=0.01 launch=eager "
                         "attention=fused");
 }
 
-static void sequence_model_in_double_precision(void **state)
+TEST(sequence_model_in_double_precision)
 {
     check_model(*state, "model=light batch=6 accumulate=2 precision=fp32 rate=0.01 launch=eager "
                         "linear=fp64 checkpointing=block");
 }
 
 /* A token that changes its expert makes the loss jump. None does if all have the last one. */
-static void image_model_with_experts(void **state)
+TEST(image_model_with_experts)
 {
     check_model(*state, "model=balanced batch=4 precision=fp32 rate=0.01 launch=eager experts=3 "
                         "router_skew=1 router_bias=none");
 }
 
 /* With one block the experts, and what comes after them, change no choice. */
-static void image_model_whose_tokens_have_different_experts(void **state)
+TEST(image_model_whose_tokens_have_different_experts)
 {
     struct training *training =
         open_training(*state, "model=balanced blocks=1 batch=4 precision=fp32 rate=0.01 "
@@ -189,7 +189,7 @@ static void image_model_whose_tokens_have_different_experts(void **state)
 }
 
 /* A GPU's library does not take fp32. */
-static void image_model_with_strided_heads(void **state)
+TEST(image_model_with_strided_heads)
 {
     if (device_properties(*state)->is_gpu)
         skip();
@@ -197,14 +197,10 @@ static void image_model_with_strided_heads(void **state)
                         "attention=fused heads=strided");
 }
 
-static void sequence_model_with_fused_attention_checkpointed(void **state)
+TEST(sequence_model_with_fused_attention_checkpointed)
 {
     check_model(*state, "model=light tokens=40 batch=6 precision=fp32 rate=0.01 launch=eager "
                         "attention=fused checkpointing=block");
 }
 
-TESTS_WITH(open_device, close_device, image_model, image_model_unfused, sequence_model,
-           sequence_model_with_epilogues, sequence_model_accumulated_and_checkpointed,
-           image_model_with_fused_attention, sequence_model_in_double_precision,
-           image_model_with_experts, image_model_whose_tokens_have_different_experts,
-           image_model_with_strided_heads, sequence_model_with_fused_attention_checkpointed)
+TESTS_WITH(open_device, close_device)

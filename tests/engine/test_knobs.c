@@ -60,7 +60,7 @@ static void assert_same_text(const struct training_config *a, const struct train
 
 /* A changed default changes what all scenarios mean. A new knob need not stand here: its row says
  * the value, and the test below that it is the one that is set. */
-static void defaults_are_the_healthy_values(void **state)
+TEST(defaults_are_the_healthy_values)
 {
     struct training_config config = configured(""), applied;
 
@@ -74,7 +74,7 @@ static void defaults_are_the_healthy_values(void **state)
     assert_memory_equal(&applied, &config, sizeof config);
 }
 
-static void what_is_printed_reads_back_the_same(void **state)
+TEST(what_is_printed_reads_back_the_same)
 {
     static const char *const settings[] = {
         "",
@@ -105,7 +105,7 @@ static void what_is_printed_reads_back_the_same(void **state)
     }
 }
 
-static void every_knob_has_a_name_of_its_own_and_starts_healthy(void **state)
+TEST(every_knob_has_a_name_of_its_own_and_starts_healthy)
 {
     int count;
     const struct knob *knobs = knobs_list(&count);
@@ -122,7 +122,7 @@ static void every_knob_has_a_name_of_its_own_and_starts_healthy(void **state)
     }
 }
 
-static void every_word_of_every_choice_is_taken_and_comes_back(void **state)
+TEST(every_word_of_every_choice_is_taken_and_comes_back)
 {
     int count, choices = 0;
     const struct knob *knobs = knobs_list(&count);
@@ -147,7 +147,7 @@ static void every_word_of_every_choice_is_taken_and_comes_back(void **state)
     assert_true(choices > 0);
 }
 
-static void words_stand_for_the_enumerators_of_the_same_name(void **state)
+TEST(words_stand_for_the_enumerators_of_the_same_name)
 {
     struct training_config config;
 
@@ -185,7 +185,7 @@ static void check_value(const char *name, const char *value, const char *prints)
         assert_memory_equal(&config, &before, sizeof config);
 }
 
-static void numbers_are_taken_as_written_or_not_at_all(void **state)
+TEST(numbers_are_taken_as_written_or_not_at_all)
 {
     /* Values between ';'. One that is taken prints itself, or what follows a '>'. */
     static const struct {
@@ -232,7 +232,7 @@ static void numbers_are_taken_as_written_or_not_at_all(void **state)
     assert_int_equal(configured("memory_budget=3MiB").allocator.budget, 3 << 20);
 }
 
-static void differences_that_do_not_fit_are_left_out_whole(void **state)
+TEST(differences_that_do_not_fit_are_left_out_whole)
 {
     struct training_config saved = configured("batch=8 seed=2 workers=0"),
                            now = configured("batch=4 seed=1 workers=3");
@@ -247,7 +247,7 @@ static void differences_that_do_not_fit_are_left_out_whole(void **state)
     assert_string_equal(text, "");
 }
 
-static void a_bad_value_is_answered_with_those_that_are_taken(void **state)
+TEST(a_bad_value_is_answered_with_those_that_are_taken)
 {
     static const struct {
         const char *knob, *advice;
@@ -281,7 +281,7 @@ static void a_bad_value_is_answered_with_those_that_are_taken(void **state)
     }
 }
 
-static void an_unknown_knob_is_answered_with_the_nearest(void **state)
+TEST(an_unknown_knob_is_answered_with_the_nearest)
 {
     static const struct {
         const char *wrong, *meant;
@@ -310,7 +310,7 @@ static void an_unknown_knob_is_answered_with_the_nearest(void **state)
     assert_int_equal(knob_set(&config, "loss_every_step", "7"), STATUS_BAD_USAGE);
 }
 
-static void settings_are_applied_all_or_none(void **state)
+TEST(settings_are_applied_all_or_none)
 {
     static const char *const wrong[] = {
         "batch=7 launch",        "batch=7 =3",        "batch=7 launch=",
@@ -328,7 +328,7 @@ static void settings_are_applied_all_or_none(void **state)
     assert_prints(&config, "batch", "8");
 }
 
-static void too_little_room_for_text_is_an_error_not_a_cut(void **state)
+TEST(too_little_room_for_text_is_an_error_not_a_cut)
 {
     struct training_config config = configured("seed=1234567");
     char text[KNOBS_TEXT], whole[KNOBS_TEXT];
@@ -342,7 +342,7 @@ static void too_little_room_for_text_is_an_error_not_a_cut(void **state)
     assert_string_equal(text, whole);
 }
 
-static void roles_have_their_sizes_on_each_device(void **state)
+TEST(roles_have_their_sizes_on_each_device)
 {
     static const struct {
         const struct device_properties *device;
@@ -392,7 +392,7 @@ static void roles_have_their_sizes_on_each_device(void **state)
     }
 }
 
-static void a_resolved_configuration_survives_being_printed(void **state)
+TEST(a_resolved_configuration_survives_being_printed)
 {
     static const char *const settings[] = { "model=light", "model=balanced input=decoded",
                                             "model=heavy workers=8xcores memory_budget=1GiB" };
@@ -407,7 +407,7 @@ static void a_resolved_configuration_survives_being_printed(void **state)
     }
 }
 
-static void cores_precision_and_seeds_follow_the_machine(void **state)
+TEST(cores_precision_and_seeds_follow_the_machine)
 {
     struct training_config config;
 
@@ -425,7 +425,7 @@ static void cores_precision_and_seeds_follow_the_machine(void **state)
     assert_int_equal(config.loader.seed, 77);
 }
 
-static void a_cpu_with_matrix_units_uses_them_where_they_gain(void **state)
+TEST(a_cpu_with_matrix_units_uses_them_where_they_gain)
 {
     struct device_properties amx = cpu;
 
@@ -437,7 +437,7 @@ static void a_cpu_with_matrix_units_uses_them_where_they_gain(void **state)
 }
 
 /* The budget decides, and what checkpointing leaves of it; ranks have a part of the batch each. */
-static void a_budget_says_how_many_micro_batches_there_are(void **state)
+TEST(a_budget_says_how_many_micro_batches_there_are)
 {
     static const struct {
         const char *settings;
@@ -466,7 +466,7 @@ static void a_budget_says_how_many_micro_batches_there_are(void **state)
 }
 
 /* Storage in 16 bits needs less. */
-static void a_roles_budget_follows_the_precision(void **state)
+TEST(a_roles_budget_follows_the_precision)
 {
     const char *settings = "model=heavy memory_budget=role";
     struct device_properties amx = cpu;
@@ -513,7 +513,7 @@ static bool turns_alone(const char *name, const char *value)
 }
 
 /* One knob must not move another: a scenario's two variants differ in exactly one. */
-static void no_other_knob_changes_when_one_is_turned(void **state)
+TEST(no_other_knob_changes_when_one_is_turned)
 {
     static const char *const numbers[] = { "0", "2", "4", "77", "0.5", "1GiB" };
     int count;
@@ -534,7 +534,7 @@ static void no_other_knob_changes_when_one_is_turned(void **state)
     }
 }
 
-static void what_cannot_be_is_refused_with_the_reason(void **state)
+TEST(what_cannot_be_is_refused_with_the_reason)
 {
     static const struct {
         const struct device_properties *device;
@@ -728,7 +728,7 @@ static void what_cannot_be_is_refused_with_the_reason(void **state)
     }
 }
 
-static void what_lies_just_inside_a_limit_is_not_refused(void **state)
+TEST(what_lies_just_inside_a_limit_is_not_refused)
 {
     resolved("tokens=17 patch=256", &cpu);
     resolved("width=96", &cpu);
@@ -751,7 +751,7 @@ static void what_lies_just_inside_a_limit_is_not_refused(void **state)
     resolved("model=light batch=4 ranks=2 experts=4", &cpu);
 }
 
-static void a_folder_of_images_is_trained_on_unless_sequences_are_asked_for(void **state)
+TEST(a_folder_of_images_is_trained_on_unless_sequences_are_asked_for)
 {
     struct training_config config = configured("model=light");
 
@@ -766,7 +766,7 @@ static void a_folder_of_images_is_trained_on_unless_sequences_are_asked_for(void
 }
 
 /* Each value of each condition is one that the other knob takes and prints. */
-static void what_a_knob_acts_with_are_values_of_other_knobs(void **state)
+TEST(what_a_knob_acts_with_are_values_of_other_knobs)
 {
     int count, conditions = 0;
     const struct knob *knobs = knobs_list(&count);
@@ -790,7 +790,7 @@ static void what_a_knob_acts_with_are_values_of_other_knobs(void **state)
     assert_true(conditions > 20);
 }
 
-static void a_knob_that_cannot_act_says_with_which_settings_it_would(void **state)
+TEST(a_knob_that_cannot_act_says_with_which_settings_it_would)
 {
     static const struct {
         const char *settings, *knob, *why;
@@ -817,7 +817,7 @@ static void a_knob_that_cannot_act_says_with_which_settings_it_would(void **stat
     }
 }
 
-static void settings_that_change_nothing_are_found(void **state)
+TEST(settings_that_change_nothing_are_found)
 {
     struct training_config given = configured("workers=0 loss_every=1 bucket_mb=1 prefetch=2");
     struct training_config config = given;
@@ -831,20 +831,3 @@ static void settings_that_change_nothing_are_found(void **state)
     assert_int_equal(strncmp(why, "bucket_mb ", 10), 0);
     assert_false(knobs_next_idle(&given, &config, &at, why));
 }
-
-TESTS(defaults_are_the_healthy_values, what_is_printed_reads_back_the_same,
-      every_knob_has_a_name_of_its_own_and_starts_healthy,
-      every_word_of_every_choice_is_taken_and_comes_back,
-      words_stand_for_the_enumerators_of_the_same_name, numbers_are_taken_as_written_or_not_at_all,
-      differences_that_do_not_fit_are_left_out_whole,
-      a_bad_value_is_answered_with_those_that_are_taken,
-      an_unknown_knob_is_answered_with_the_nearest, settings_are_applied_all_or_none,
-      too_little_room_for_text_is_an_error_not_a_cut, roles_have_their_sizes_on_each_device,
-      a_resolved_configuration_survives_being_printed, cores_precision_and_seeds_follow_the_machine,
-      a_cpu_with_matrix_units_uses_them_where_they_gain,
-      a_budget_says_how_many_micro_batches_there_are, a_roles_budget_follows_the_precision,
-      no_other_knob_changes_when_one_is_turned, what_cannot_be_is_refused_with_the_reason,
-      what_lies_just_inside_a_limit_is_not_refused, what_a_knob_acts_with_are_values_of_other_knobs,
-      a_knob_that_cannot_act_says_with_which_settings_it_would,
-      settings_that_change_nothing_are_found,
-      a_folder_of_images_is_trained_on_unless_sequences_are_asked_for)

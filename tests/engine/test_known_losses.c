@@ -52,7 +52,7 @@ static void losses_of(struct device *device, const char *name, float *losses)
     training_close(training);
 }
 
-static void losses_are_known(void **state)
+TEST(losses_are_known)
 {
     int wrong = 0;
 
@@ -73,9 +73,4 @@ static void losses_are_known(void **state)
     assert_int_equal(wrong, 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = { cmocka_unit_test(losses_are_known) };
-
-    return cmocka_run_group_tests_name("known losses", tests, open_device, close_device);
-}
+TESTS_WITH(open_device, close_device)

@@ -40,7 +40,7 @@ static char *wanted_lines(const float *losses, int first, int count, int every)
 
 enum { STEPS = 30 };
 
-static void every_loss_that_is_read_is_a_line(void **state)
+TEST(every_loss_that_is_read_is_a_line)
 {
     static const struct {
         const char *settings;
@@ -73,7 +73,7 @@ static void every_loss_that_is_read_is_a_line(void **state)
     }
 }
 
-static void a_log_changes_no_bit_of_the_training(void **state)
+TEST(a_log_changes_no_bit_of_the_training)
 {
     float plain[STEPS], logged[STEPS];
 
@@ -105,7 +105,7 @@ static void check_window(struct device *device, const char *settings, int lines,
     training_close(training);
 }
 
-static void a_window_says_who_waits_for_lines(void **state)
+TEST(a_window_says_who_waits_for_lines)
 {
     check_window(*state, "model=light loss_every=1 log=synced", STEPS, STEPS);
     check_window(*state, "model=light loss_every=1 log=queued", STEPS, 0);
@@ -139,7 +139,7 @@ static void check_full_queue(enum logging_mode mode)
 
 /* The service answers after 3 ms: who waits for all lines after a window waits for that answer.
  * Other programs may disturb some of the windows. */
-static void a_window_does_not_wait_for_the_answer_to_its_last_line(void **state)
+TEST(a_window_does_not_wait_for_the_answer_to_its_last_line)
 {
     enum { WINDOWS = 40, EACH = 2 };
     struct training *training =
@@ -160,14 +160,14 @@ static void a_window_does_not_wait_for_the_answer_to_its_last_line(void **state)
     training_close(training);
 }
 
-static void a_queue_that_is_full_loses_nothing(void **state)
+TEST(a_queue_that_is_full_loses_nothing)
 {
     check_full_queue(LOGGING_QUEUED);
     check_full_queue(LOGGING_POSTED_QUEUED);
 }
 
 /* Lines that are left in the queue are posted before the log is closed, and the service ends. */
-static void a_service_answers_every_message_after_its_time(void **state)
+TEST(a_service_answers_every_message_after_its_time)
 {
     struct line_log *log;
     int64_t begin_ns;
@@ -187,7 +187,7 @@ static void a_service_answers_every_message_after_its_time(void **state)
 }
 
 /* A message is what fits one; what does not is refused, and no part of it is sent. */
-static void a_message_has_a_longest_length(void **state)
+TEST(a_message_has_a_longest_length)
 {
     char lines[LOG_MESSAGE_BYTES], *text;
     struct log_server *server;
@@ -210,7 +210,7 @@ static void a_message_has_a_longest_length(void **state)
 }
 
 /* The log has the lines up to there, and says so; the training does not notice. */
-static void a_full_disk_ends_the_log_and_not_the_training(void **state)
+TEST(a_full_disk_ends_the_log_and_not_the_training)
 {
     static const char *const settings[] = { "model=light loss_every=1 log=synced",
                                             "model=light loss_every=1 log=queued",
@@ -269,7 +269,7 @@ static enum status open_there(struct device *device, const char *settings, const
     return status != STATUS_OK ? status_raise(&error) : STATUS_OK;
 }
 
-static void where_nothing_is_forced_to_disk_the_loop_is_not_held_up(void **state)
+TEST(where_nothing_is_forced_to_disk_the_loop_is_not_held_up)
 {
     if (access("/dev/shm", W_OK) != 0)
         skip();
@@ -280,17 +280,11 @@ static void where_nothing_is_forced_to_disk_the_loop_is_not_held_up(void **state
     assert_ok(open_there(*state, "model=light", "/dev/shm"));
 }
 
-static void a_folder_that_is_not_there_is_told_at_once(void **state)
+TEST(a_folder_that_is_not_there_is_told_at_once)
 {
     assert_int_equal(open_there(*state, "model=light log=queued", "/proc/nowhere"), STATUS_IO);
     assert_non_null(
         strstr(status_last()->text, "no file for the log can be made in /proc/nowhere"));
 }
 
-TESTS_WITH(open_device, close_device, every_loss_that_is_read_is_a_line,
-           a_log_changes_no_bit_of_the_training, a_window_says_who_waits_for_lines,
-           a_window_does_not_wait_for_the_answer_to_its_last_line,
-           a_queue_that_is_full_loses_nothing, a_service_answers_every_message_after_its_time,
-           a_message_has_a_longest_length, a_full_disk_ends_the_log_and_not_the_training,
-           where_nothing_is_forced_to_disk_the_loop_is_not_held_up,
-           a_folder_that_is_not_there_is_told_at_once)
+TESTS_WITH(open_device, close_device)

@@ -92,7 +92,7 @@ static bool are_finite(const char *weights, const struct training *training)
     return true;
 }
 
-static void an_overflow_halves_the_scale_and_skips_the_update(void **state)
+TEST(an_overflow_halves_the_scale_and_skips_the_update)
 {
     enum { BEFORE = 6, AFTER = 24 };
 
@@ -135,7 +135,7 @@ static void an_overflow_halves_the_scale_and_skips_the_update(void **state)
 }
 
 /* From a scale that is far too large training finds one that fits by itself, and then trains on. */
-static void the_scale_falls_until_nothing_overflows(void **state)
+TEST(the_scale_falls_until_nothing_overflows)
 {
     enum { STEPS = 60 };
     float losses[STEPS];
@@ -157,7 +157,7 @@ static void the_scale_falls_until_nothing_overflows(void **state)
     }
 }
 
-static void the_scale_grows_after_so_many_good_updates(void **state)
+TEST(the_scale_grows_after_so_many_good_updates)
 {
     for (size_t i = 0; i < 3; i++) {
         char settings[128];
@@ -182,7 +182,7 @@ static void the_scale_grows_after_so_many_good_updates(void **state)
 
 /* All that the weights become, with overflows on the way; only the ways that add up in the same
  * order. */
-static void who_reads_the_flag_changes_no_bit(void **state)
+TEST(who_reads_the_flag_changes_no_bit)
 {
     enum { STEPS = 20 };
     char *expected = NULL;
@@ -208,7 +208,7 @@ static void who_reads_the_flag_changes_no_bit(void **state)
 }
 
 /* At a scale that fits, so that no update is skipped. */
-static void fp16_stays_close_to_fp32(void **state)
+TEST(fp16_stays_close_to_fp32)
 {
     static const char *const settings[] = {
         "launch=eager",
@@ -242,7 +242,7 @@ static void fp16_stays_close_to_fp32(void **state)
 
 /* Only in fp16: the others have fp32's range, and a host that is told to read the flag has none to
  * read. */
-static void other_types_are_not_scaled(void **state)
+TEST(other_types_are_not_scaled)
 {
     static const char *const settings[] = {
         "model=light launch=eager precision=fp32", "model=light launch=graph precision=bf16",
@@ -261,7 +261,7 @@ static void other_types_are_not_scaled(void **state)
     }
 }
 
-static void reading_the_flag_waits_in_every_step_and_skips_are_counted(void **state)
+TEST(reading_the_flag_waits_in_every_step_and_skips_are_counted)
 {
     static const char *const scaling[] = { "device", "host" };
 
@@ -288,7 +288,4 @@ static void reading_the_flag_waits_in_every_step_and_skips_are_counted(void **st
     }
 }
 
-TESTS_WITH(open_device, close_device, an_overflow_halves_the_scale_and_skips_the_update,
-           the_scale_falls_until_nothing_overflows, the_scale_grows_after_so_many_good_updates,
-           who_reads_the_flag_changes_no_bit, fp16_stays_close_to_fp32, other_types_are_not_scaled,
-           reading_the_flag_waits_in_every_step_and_skips_are_counted)
+TESTS_WITH(open_device, close_device)

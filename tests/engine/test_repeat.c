@@ -54,7 +54,7 @@ static void scene_close(struct scene *scene)
     unsetenv("CHOKEPOINT_FAIL");
 }
 
-static void runs_do_not_differ(void **state)
+TEST(runs_do_not_differ)
 {
     for (size_t i = 0; i < ARRAY_SIZE(precisions); i++) {
         struct scene scene;
@@ -77,7 +77,7 @@ static void runs_do_not_differ(void **state)
 
 /* From a state in the middle of a training, whose steps then go on as if nothing had been
  * repeated. */
-static void the_training_is_where_it_was(void **state)
+TEST(the_training_is_where_it_was)
 {
     struct scene scene;
     struct tensor_difference difference;
@@ -174,7 +174,7 @@ static void check_random_flips(const char *precision, int count)
     }
 }
 
-static void random_flips_are_found(void **state)
+TEST(random_flips_are_found)
 {
     const char *count = getenv("CHOKEPOINT_TEST_FLIPS");
 
@@ -183,7 +183,7 @@ static void random_flips_are_found(void **state)
 }
 
 /* The second step's: a third of the launches of a run come before it. */
-static void a_flip_is_named_by_its_tensor(void **state)
+TEST(a_flip_is_named_by_its_tensor)
 {
     static const struct {
         int kernel, of_step; /* which launch of the step */
@@ -214,7 +214,7 @@ static void a_flip_is_named_by_its_tensor(void **state)
     }
 }
 
-static void what_cannot_be_compared_is_refused(void **state)
+TEST(what_cannot_be_compared_is_refused)
 {
     static const char *const settings[] = { "model=light launch=graph",
                                             "model=balanced attention=fused" };
@@ -231,15 +231,10 @@ static void what_cannot_be_compared_is_refused(void **state)
     device_close(device);
 }
 
-int main(void)
+TESTS_WITH(cpu_device_find, NULL)
+
+int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(runs_do_not_differ),
-        cmocka_unit_test(the_training_is_where_it_was),
-        cmocka_unit_test(a_flip_is_named_by_its_tensor),
-        cmocka_unit_test(random_flips_are_found),
-        cmocka_unit_test(what_cannot_be_compared_is_refused),
-    };
     setenv("CHOKEPOINT_CACHE", "test-cache", 0);
-    return cmocka_run_group_tests_name("repeated steps", tests, cpu_device_find, NULL);
+    return tests_run(argc, argv);
 }

@@ -151,7 +151,7 @@ static void check_goes_on(struct device *device, const char *first, const char *
  * after. */
 #define FOUR_BATCHES "model=balanced batch=256 blocks=1 width=32 tokens=5 jpeg_pixels=16 "
 
-static void a_resumed_run_trains_on_bit_for_bit(void **state)
+TEST(a_resumed_run_trains_on_bit_for_bit)
 {
     static const char *const settings[] = {
         "model=light launch=eager precision=fp32",
@@ -215,7 +215,7 @@ static const struct {
     { IMAGES " accuracy=host", "predictions=appended" },
 };
 
-static void what_changes_no_result_may_change(void **state)
+TEST(what_changes_no_result_may_change)
 {
     for (size_t i = 0; i < ARRAY_SIZE(changes); i++) {
         char second[256];
@@ -224,7 +224,7 @@ static void what_changes_no_result_may_change(void **state)
     }
 }
 
-static void every_knob_that_changes_no_result_is_changed_above(void **state)
+TEST(every_knob_that_changes_no_result_is_changed_above)
 {
     int count;
     const struct knob *knobs = knobs_list(&count);
@@ -265,7 +265,7 @@ static void save_small(struct device *device)
     training_close(training);
 }
 
-static void a_cut_state_is_refused_wherever_it_is_cut(void **state)
+TEST(a_cut_state_is_refused_wherever_it_is_cut)
 {
     size_t bytes;
     char *text;
@@ -288,7 +288,7 @@ static void a_cut_state_is_refused_wherever_it_is_cut(void **state)
 }
 
 /* Every bit counts: those of the header too. */
-static void a_damaged_state_is_refused(void **state)
+TEST(a_damaged_state_is_refused)
 {
     size_t bytes;
     char *text;
@@ -312,7 +312,7 @@ static void a_damaged_state_is_refused(void **state)
     free(text);
 }
 
-static void what_is_no_state_is_refused(void **state)
+TEST(what_is_no_state_is_refused)
 {
     char path[PATH_MAX];
 
@@ -326,7 +326,7 @@ static void what_is_no_state_is_refused(void **state)
     assert_int_equal(rmdir(path), 0);
 }
 
-static void settings_that_differ_are_named(void **state)
+TEST(settings_that_differ_are_named)
 {
     static const struct {
         const char *settings, *sentence;
@@ -345,7 +345,7 @@ static void settings_that_differ_are_named(void **state)
 }
 
 /* The checksum is of a file that was whole, so a wrong one can still come from another program. */
-static void a_state_that_was_sealed_with_other_facts_is_refused(void **state)
+TEST(a_state_that_was_sealed_with_other_facts_is_refused)
 {
     size_t bytes;
     char *text, settings[2048];
@@ -373,8 +373,4 @@ static void a_state_that_was_sealed_with_other_facts_is_refused(void **state)
     free(text);
 }
 
-TESTS_WITH(make_place, remove_place, a_resumed_run_trains_on_bit_for_bit,
-           what_changes_no_result_may_change, every_knob_that_changes_no_result_is_changed_above,
-           a_cut_state_is_refused_wherever_it_is_cut, a_damaged_state_is_refused,
-           what_is_no_state_is_refused, settings_that_differ_are_named,
-           a_state_that_was_sealed_with_other_facts_is_refused)
+TESTS_WITH(make_place, remove_place)

@@ -60,7 +60,7 @@ static bool file_holds(struct training *training, const char *state)
     return holds;
 }
 
-static void what_is_saved_is_the_state_bit_for_bit(void **state)
+TEST(what_is_saved_is_the_state_bit_for_bit)
 {
     static const char *const settings[] = {
         "model=light launch=eager save_every=3 save_mode=blocking precision=fp32",
@@ -90,7 +90,7 @@ static void what_is_saved_is_the_state_bit_for_bit(void **state)
 }
 
 /* Steps that are queued behind the copies change the device's state and not what is saved. */
-static void what_is_saved_stays_while_training_goes_on(void **state)
+TEST(what_is_saved_stays_while_training_goes_on)
 {
     static const char *const settings[] = {
         "model=light launch=eager save_every=4 save_mode=blocking",
@@ -135,7 +135,7 @@ static void check_waits(struct device *device, const char *settings, bool blocki
     training_close(training);
 }
 
-static void only_a_blocking_save_waits_for_its_copies(void **state)
+TEST(only_a_blocking_save_waits_for_its_copies)
 {
     check_waits(*state, "model=light launch=graph loss_every=1024 save_every=4 save_mode=blocking",
                 true);
@@ -143,7 +143,7 @@ static void only_a_blocking_save_waits_for_its_copies(void **state)
 }
 
 /* Every eighth step of a window saves; another window has none. */
-static void a_window_says_how_long_its_saves_hold_the_loop_up(void **state)
+TEST(a_window_says_how_long_its_saves_hold_the_loop_up)
 {
     static const char *const settings[] = { "model=light save_every=8 save_mode=blocking",
                                             "model=light save_every=8" };
@@ -166,7 +166,7 @@ static void a_window_says_how_long_its_saves_hold_the_loop_up(void **state)
     }
 }
 
-static void nothing_is_saved_and_no_file_made_unless_asked_for(void **state)
+TEST(nothing_is_saved_and_no_file_made_unless_asked_for)
 {
     struct training *training = open_training(*state, "model=light loss_every=1024");
     struct device_counters before = device_counters(training->device), after;
@@ -178,7 +178,7 @@ static void nothing_is_saved_and_no_file_made_unless_asked_for(void **state)
     training_close(training);
 }
 
-static void saving_changes_no_bit_of_the_training(void **state)
+TEST(saving_changes_no_bit_of_the_training)
 {
     enum { STEPS = 12 };
     float plain[STEPS], saving[STEPS];
@@ -190,7 +190,7 @@ static void saving_changes_no_bit_of_the_training(void **state)
     assert_memory_equal(plain, saving, sizeof plain);
 }
 
-static void a_window_holds_whole_rounds_of_saves_and_reads(void **state)
+TEST(a_window_holds_whole_rounds_of_saves_and_reads)
 {
     struct training_config config = { .logging.loss_every = 20, .saving.save_every = 6 };
 
@@ -206,7 +206,7 @@ static void check_failed_write(enum status status)
     assert_non_null(strstr(status_last()->text, "File too large; make room there, set TMPDIR"));
 }
 
-static void a_write_that_fails_is_told_with_what_to_do(void **state)
+TEST(a_write_that_fails_is_told_with_what_to_do)
 {
     struct training *training =
         open_training(*state, "model=light save_every=2 save_mode=blocking");
@@ -221,7 +221,7 @@ static void a_write_that_fails_is_told_with_what_to_do(void **state)
     training_close(training);
 }
 
-static void a_writer_that_fails_is_told_at_the_next_save_and_pause(void **state)
+TEST(a_writer_that_fails_is_told_at_the_next_save_and_pause)
 {
     struct training *training = open_training(*state, "model=light save_every=2");
     rlim_t before = limit_files(4096);
@@ -237,7 +237,7 @@ static void a_writer_that_fails_is_told_at_the_next_save_and_pause(void **state)
 }
 
 /* Nothing but the end of the window looks at the write of its last step. */
-static void a_timed_window_waits_for_its_own_writes(void **state)
+TEST(a_timed_window_waits_for_its_own_writes)
 {
     struct training *training = open_training(*state, "model=light save_every=2");
     struct training_window window = { 0 };
@@ -255,7 +255,7 @@ static void a_timed_window_waits_for_its_own_writes(void **state)
     training_close(training);
 }
 
-static void a_folder_that_is_not_there_is_told_at_once(void **state)
+TEST(a_folder_that_is_not_there_is_told_at_once)
 {
     struct training_config config = config_of(*state, "model=light save_every=2");
     const char *before = getenv("TMPDIR");
@@ -273,11 +273,4 @@ static void a_folder_that_is_not_there_is_told_at_once(void **state)
     free(kept);
 }
 
-TESTS_WITH(open_device, close_device, what_is_saved_is_the_state_bit_for_bit,
-           what_is_saved_stays_while_training_goes_on, only_a_blocking_save_waits_for_its_copies,
-           a_window_says_how_long_its_saves_hold_the_loop_up,
-           nothing_is_saved_and_no_file_made_unless_asked_for,
-           saving_changes_no_bit_of_the_training, a_window_holds_whole_rounds_of_saves_and_reads,
-           a_write_that_fails_is_told_with_what_to_do,
-           a_writer_that_fails_is_told_at_the_next_save_and_pause,
-           a_timed_window_waits_for_its_own_writes, a_folder_that_is_not_there_is_told_at_once)
+TESTS_WITH(open_device, close_device)

@@ -50,7 +50,7 @@ static void compare(struct device *device, const char *base, const char *const *
     }
 }
 
-static void what_changes_no_arithmetic_changes_no_bit(void **state)
+TEST(what_changes_no_arithmetic_changes_no_bit)
 {
     static const char *const others[] = {
         "launch=graph",
@@ -100,7 +100,7 @@ static void what_changes_no_arithmetic_changes_no_bit(void **state)
             others, ARRAY_SIZE(others), 0);
 }
 
-static void the_same_holds_for_sequences_in_bf16(void **state)
+TEST(the_same_holds_for_sequences_in_bf16)
 {
     static const char *const others[] = {
         "launch=graph",         "input=decoded workers=1",        "checkpointing=block",
@@ -111,7 +111,7 @@ static void the_same_holds_for_sequences_in_bf16(void **state)
             0);
 }
 
-static void the_same_holds_for_sequences_in_fp16(void **state)
+TEST(the_same_holds_for_sequences_in_fp16)
 {
     static const char *const others[] = {
         "launch=graph",         "input=decoded workers=1", "checkpointing=block",
@@ -127,7 +127,7 @@ static bool takes_strides(const struct device *device)
     return where_holds(WHERE_ATTENTION_LIBRARY, device_properties(device));
 }
 
-static void segments_of_several_blocks_change_no_bit(void **state)
+TEST(segments_of_several_blocks_change_no_bit)
 {
     static const char *const others[] = {
         "checkpointing=block", "checkpointing=2",
@@ -150,7 +150,7 @@ static void segments_of_several_blocks_change_no_bit(void **state)
                 others, ARRAY_SIZE(others), fused_limit);
 }
 
-static void graphs_of_several_lengths_change_no_bit(void **state)
+TEST(graphs_of_several_lengths_change_no_bit)
 {
     static const char *const others[] = {
         "launch=graph",
@@ -164,7 +164,7 @@ static void graphs_of_several_lengths_change_no_bit(void **state)
             others, ARRAY_SIZE(others), 0);
 }
 
-static void another_order_of_sums_changes_little(void **state)
+TEST(another_order_of_sums_changes_little)
 {
     static const char *const others[] = {
         "elementwise=unfused", "optimizer=unfused",
@@ -178,7 +178,7 @@ static void another_order_of_sums_changes_little(void **state)
             device_properties(*state)->is_gpu ? 1e-4 : 1e-5);
 }
 
-static void epilogues_compute_what_kernels_do(void **state)
+TEST(epilogues_compute_what_kernels_do)
 {
     static const char *const others[] = {
         "elementwise=epilogue",
@@ -208,7 +208,7 @@ static void epilogues_compute_what_kernels_do(void **state)
     compare(*state, "model=light batch=8 launch=eager precision=fp32 linear=fp64", none, 1, 0);
 }
 
-static void padding_changes_nothing_but_the_order_of_sums(void **state)
+TEST(padding_changes_nothing_but_the_order_of_sums)
 {
     static const char *const same[] = {
         "padding=longest group_by_length=no pad_to_multiple_of=64",
@@ -229,7 +229,7 @@ static void padding_changes_nothing_but_the_order_of_sums(void **state)
             device_properties(*state)->is_gpu ? 1e-4 : 1e-5);
 }
 
-static void bf16_stays_close_to_fp32(void **state)
+TEST(bf16_stays_close_to_fp32)
 {
     static const char *const others[] = { "precision=bf16", "precision=bf16 elementwise=unfused" };
 
@@ -238,7 +238,7 @@ static void bf16_stays_close_to_fp32(void **state)
     compare(*state, "model=balanced launch=eager precision=fp32", others, 1, 2e-2);
 }
 
-static void fused_attention_computes_what_naive_does(void **state)
+TEST(fused_attention_computes_what_naive_does)
 {
     static const char *const others[] = { "attention=fused",
                                           "attention=fused checkpointing=block launch=graph" };
@@ -252,7 +252,7 @@ static void fused_attention_computes_what_naive_does(void **state)
 }
 
 /* In fp32 it is our own on every device; a library's may add up dq in any order. */
-static void fused_attention_is_the_same_to_the_bit(void **state)
+TEST(fused_attention_is_the_same_to_the_bit)
 {
     static const char *const others[] = { "launch=graph", "checkpointing=block",
                                           "launch=graph checkpointing=block" };
@@ -293,7 +293,7 @@ static double activation_peak(struct device *device, const char *settings)
     return metric_over(device, settings, 3, METRIC_ACTIVATION_PEAK);
 }
 
-static void the_loss_is_waited_for_as_often_as_it_is_read(void **state)
+TEST(the_loss_is_waited_for_as_often_as_it_is_read)
 {
     const char *every = "model=balanced input=decoded workers=0 launch=graph loss_every=1";
     const char *seldom = "model=balanced input=decoded workers=0 launch=graph loss_every=20";
@@ -302,7 +302,7 @@ static void the_loss_is_waited_for_as_often_as_it_is_read(void **state)
     assert_near(metric_of(*state, seldom, METRIC_SYNCS_PER_STEP), 0.05, 1e-9);
 }
 
-static void a_graph_is_one_launch(void **state)
+TEST(a_graph_is_one_launch)
 {
     double eager = metric_of(*state, "model=light launch=eager", METRIC_LAUNCHES_PER_STEP);
 
@@ -313,7 +313,7 @@ static void a_graph_is_one_launch(void **state)
 }
 
 /* Two steps of a length are eager. Then it has a graph, for good or until another length comes. */
-static void a_length_is_captured_once_or_whenever_it_comes_back(void **state)
+TEST(a_length_is_captured_once_or_whenever_it_comes_back)
 {
     enum { LENGTHS = 13, RUN = 40 };
 
@@ -352,7 +352,7 @@ static void a_length_is_captured_once_or_whenever_it_comes_back(void **state)
 
 /* A step of eight updates is eight steps of one, on the same samples: the same weights, and its
  * loss is the mean of theirs. */
-static void updates_within_a_step_are_those_of_smaller_steps(void **state)
+TEST(updates_within_a_step_are_those_of_smaller_steps)
 {
     enum { UPDATES = 8 };
     static const char *const launches[] = { "eager", "graph" };
@@ -376,7 +376,7 @@ static void updates_within_a_step_are_those_of_smaller_steps(void **state)
 }
 
 /* The loss, read every 20 steps, is one more wait. */
-static void blocking_launches_wait_one_by_one(void **state)
+TEST(blocking_launches_wait_one_by_one)
 {
     static const char *const settings = "model=light loss_every=20 launch=%s";
     double launches;
@@ -392,7 +392,7 @@ static void blocking_launches_wait_one_by_one(void **state)
 
 /* The host waits for the norm in every step, and launches a kernel more where the gradients are
  * clipped. */
-static void clipping_from_the_host_waits_in_every_step(void **state)
+TEST(clipping_from_the_host_waits_in_every_step)
 {
     static const char *const settings = "model=light launch=eager loss_every=20 clipping=%s";
     char host[128], by_itself[128];
@@ -407,7 +407,7 @@ static void clipping_from_the_host_waits_in_every_step(void **state)
 
 /* Samples with less than the mean loss have no gradient: other losses than with all, and the same
  * ones either way. */
-static void both_ways_select_the_same_samples(void **state)
+TEST(both_ways_select_the_same_samples)
 {
     static const char *const others[] = { "launch=eager selection=masked",
                                           "launch=graph selection=masked",
@@ -432,7 +432,7 @@ static void both_ways_select_the_same_samples(void **state)
                 0.05, 1e-9);
 }
 
-static void wide_pixels_are_four_times_the_bytes_and_the_same_bits(void **state)
+TEST(wide_pixels_are_four_times_the_bytes_and_the_same_bits)
 {
     static const char *const base =
         "model=balanced batch=8 tokens=17 patch=8 crop=2 input=%s workers=1 pixels=%s";
@@ -463,7 +463,7 @@ static int64_t right_after(struct device *device, const char *settings, const ch
     return right;
 }
 
-static void both_ways_count_the_same_samples_as_right(void **state)
+TEST(both_ways_count_the_same_samples_as_right)
 {
     static const char *const settings[] = {
         "model=balanced launch=eager precision=fp32",
@@ -482,7 +482,7 @@ static void both_ways_count_the_same_samples_as_right(void **state)
     assert_in_range(right_after(*state, "model=light batch=16 accumulate=4", "device"), 1, 12 * 16);
 }
 
-static void an_accuracy_of_the_host_waits_in_every_step(void **state)
+TEST(an_accuracy_of_the_host_waits_in_every_step)
 {
     static const char *const settings = "model=light launch=eager loss_every=20 accuracy=%s";
     char host[128], by_itself[128];
@@ -510,7 +510,7 @@ static int64_t timed_steps(struct device *device, const char *settings, int64_t 
     return timed;
 }
 
-static void timers_wait_and_count_as_they_say(void **state)
+TEST(timers_wait_and_count_as_they_say)
 {
     static const struct {
         const char *settings;
@@ -539,7 +539,7 @@ static void timers_wait_and_count_as_they_say(void **state)
 
 /* One launch per tensor against one for all, and six. The norm: one per tensor against one for
  * all. */
-static void optimizer_forms_launch_what_they_say(void **state)
+TEST(optimizer_forms_launch_what_they_say)
 {
     struct training *training = open_training(*state, "model=light");
     double tensors = training->encoder->parameter_count;
@@ -555,7 +555,7 @@ static void optimizer_forms_launch_what_they_say(void **state)
     assert_near(unfused - per_tensor, 5 * tensors, 1e-9);
 }
 
-static void a_caching_allocator_asks_the_device_for_nothing_more(void **state)
+TEST(a_caching_allocator_asks_the_device_for_nothing_more)
 {
     const char *direct = "model=light launch=eager allocation=direct";
 
@@ -564,7 +564,7 @@ static void a_caching_allocator_asks_the_device_for_nothing_more(void **state)
 }
 
 /* A step's reserved memory comes and goes whole: the peaks are those of a cache that is kept. */
-static void a_cache_that_is_emptied_is_filled_again_to_the_same_peak(void **state)
+TEST(a_cache_that_is_emptied_is_filled_again_to_the_same_peak)
 {
     const char *kept = "model=balanced batch=32 launch=eager empty_cache_every=never";
     struct training *training = open_training(*state, kept), *emptied;
@@ -589,7 +589,7 @@ static void a_cache_that_is_emptied_is_filled_again_to_the_same_peak(void **stat
     training_close(emptied);
 }
 
-static void one_batch_is_one_copy_or_one_a_tensor(void **state)
+TEST(one_batch_is_one_copy_or_one_a_tensor)
 {
     const char *one = "model=balanced input=decoded transfer=inline";
     const char *many = "model=balanced input=decoded transfer=inline copies=per_tensor";
@@ -607,7 +607,7 @@ static void one_batch_is_one_copy_or_one_a_tensor(void **state)
                 4 + 2 + reads, 1e-9);
 }
 
-static void a_blocking_transfer_waits_for_each_copy_within_the_step(void **state)
+TEST(a_blocking_transfer_waits_for_each_copy_within_the_step)
 {
     struct training_window window =
         window_of(*state, "model=balanced input=cached transfer=blocking copies=per_tensor", 40);
@@ -620,7 +620,7 @@ static void a_blocking_transfer_waits_for_each_copy_within_the_step(void **state
     training_window_release(&window);
 }
 
-static void gelu_on_the_host_goes_there_and_back_once_per_block(void **state)
+TEST(gelu_on_the_host_goes_there_and_back_once_per_block)
 {
     static const char *const others[] = { "gelu=host" };
     const char *settings = "model=light batch=8 tokens=8 width=32 blocks=3 precision=fp32 "
@@ -636,7 +636,7 @@ static void gelu_on_the_host_goes_there_and_back_once_per_block(void **state)
             1, 2e-2);
 }
 
-static void checkpointing_keeps_a_third_or_less(void **state)
+TEST(checkpointing_keeps_a_third_or_less)
 {
     const char *all = "model=heavy launch=eager",
                *few = "model=heavy launch=eager checkpointing=block";
@@ -681,7 +681,7 @@ static void checkpointed_bytes(struct device *device, const char *checkpointing,
 
 /* One input per segment is kept. At the peak the blocks of the last full segment are there too; the
  * inputs of shorter segments behind it are free again. */
-static void checkpointing_keeps_the_input_of_every_kth_block(void **state)
+TEST(checkpointing_keeps_the_input_of_every_kth_block)
 {
     enum { INPUT = 16 * 32 * 64 * sizeof(float) };
     static const struct {
@@ -705,7 +705,7 @@ static void checkpointing_keeps_the_input_of_every_kth_block(void **state)
 }
 
 /* Twice the tokens: scores take four times the bytes, all else twice. */
-static void fused_attention_keeps_no_square_of_the_tokens(void **state)
+TEST(fused_attention_keeps_no_square_of_the_tokens)
 {
     double bytes[2][2];
 
@@ -752,7 +752,7 @@ static double peak_of(struct device *device, const struct training_config *confi
 
 /* The finding activation_memory wants a peak of nine tenths of the budget, and the step has to
  * fit. */
-static void a_roles_budget_is_a_little_more_than_the_peak(void **state)
+TEST(a_roles_budget_is_a_little_more_than_the_peak)
 {
     static const char *const settings[] = {
         "model=heavy precision=bf16",
@@ -776,7 +776,7 @@ static void a_roles_budget_is_a_little_more_than_the_peak(void **state)
 }
 
 /* The micro-batch that fits, fits, and a larger one does not. */
-static void a_micro_batch_that_fits_fills_the_budget(void **state)
+TEST(a_micro_batch_that_fits_fills_the_budget)
 {
     static const char *const segments[] = { "none", "4", "block" };
     const struct scenario *scenario = scenario_find("memory_for_batch");
@@ -803,7 +803,7 @@ static void a_micro_batch_that_fits_fills_the_budget(void **state)
     }
 }
 
-static void a_steps_peak_is_known_from_the_settings(void **state)
+TEST(a_steps_peak_is_known_from_the_settings)
 {
     static const char *const of_gpus[] = { "model=heavy blocks=2 batch=1 precision=bf16",
                                            "model=heavy blocks=2 batch=1 precision=fp32" };
@@ -825,7 +825,7 @@ static void a_steps_peak_is_known_from_the_settings(void **state)
 }
 
 /* The promise of the scenario naive_attention for a GPU, whose heads are wider. */
-static void naive_attention_keeps_its_promise_with_a_gpus_heads(void **state)
+TEST(naive_attention_keeps_its_promise_with_a_gpus_heads)
 {
     const struct scenario *naive = scenario_find("naive_attention");
     double peaks[VARIANT_COUNT];
@@ -850,7 +850,7 @@ static void naive_attention_keeps_its_promise_with_a_gpus_heads(void **state)
 }
 
 /* However many workers there are: in pinned memory a batch that nobody reads costs most. */
-static void resident_input_loads_only_what_it_keeps(void **state)
+TEST(resident_input_loads_only_what_it_keeps)
 {
     enum { BATCH = 256, KEPT_AT_MOST = 1024 / BATCH, TAKEN = 1, OTHERS = 1 };
     struct device *device = *state;
@@ -865,7 +865,7 @@ static void resident_input_loads_only_what_it_keeps(void **state)
     training_close(training);
 }
 
-static void nothing_stays_allocated_but_what_lives_on(void **state)
+TEST(nothing_stays_allocated_but_what_lives_on)
 {
     struct training *training = open_training(*state, "model=light launch=eager");
     struct allocator_statistics before, after;
@@ -905,7 +905,7 @@ static int64_t kept_by_a_step(struct device *device, const char *settings)
     return one;
 }
 
-static void a_kept_loss_keeps_the_activations_of_its_step_until_the_epoch_ends(void **state)
+TEST(a_kept_loss_keeps_the_activations_of_its_step_until_the_epoch_ends)
 {
     const char *number = "model=light batch=256 launch=eager kept_loss=number";
     int64_t peak = (int64_t)activation_peak(*state, number);
@@ -936,7 +936,7 @@ static double reserved_ratio(struct device *device, const char *settings, double
     return ratio;
 }
 
-static void lengths_that_vary_leave_pieces_that_do_not_fit(void **state)
+TEST(lengths_that_vary_leave_pieces_that_do_not_fit)
 {
     double exact_peak, rounded_peak, even_peak;
     double exact = reserved_ratio(*state, "segments=exact", &exact_peak);
@@ -948,7 +948,7 @@ static void lengths_that_vary_leave_pieces_that_do_not_fit(void **state)
     assert_true(even < 1.25); /* the lengths are what does it */
 }
 
-static void memory_metrics_are_the_allocators_own(void **state)
+TEST(memory_metrics_are_the_allocators_own)
 {
     struct training *training = open_training(*state, "model=balanced batch=32 launch=eager");
     struct training_window window = { 0 };
@@ -967,7 +967,7 @@ static void memory_metrics_are_the_allocators_own(void **state)
     training_close(training);
 }
 
-static void a_window_counts_its_steps_and_samples(void **state)
+TEST(a_window_counts_its_steps_and_samples)
 {
     struct training_window window = window_of(*state, "model=balanced", 10);
 
@@ -988,7 +988,7 @@ static int by_length(const void *a, const void *b)
 
 /* A step trains on all training samples, whose lengths are known: grouped, every eighth of them in
  * order of length sets the length of its micro-batch. */
-static void a_window_counts_its_padding(void **state)
+TEST(a_window_counts_its_padding)
 {
     const char *base = "model=light tokens=20 batch=1024 accumulate=128 blocks=1 launch=eager";
     struct training_config config = config_of(*state, base);
@@ -1037,7 +1037,7 @@ static double forward_flops(const struct model_shape *shape, double *embedding)
 
 /* Backward takes two products for each of forward's, but for the first, whose input is data. How
  * the step is done changes nothing: what is computed again is no progress. */
-static void model_flops_count_each_product_once(void **state)
+TEST(model_flops_count_each_product_once)
 {
     static const char *const settings[] = {
         "model=balanced",
@@ -1077,7 +1077,7 @@ static void model_flops_count_each_product_once(void **state)
     }
 }
 
-static void a_windows_spread_is_that_of_its_single_steps(void **state)
+TEST(a_windows_spread_is_that_of_its_single_steps)
 {
     struct training_window window = window_of(*state, "model=balanced", 10);
     double p95_us = stats_percentile(window.step_ns, 9, 95) / 1e3;
@@ -1090,7 +1090,7 @@ static void a_windows_spread_is_that_of_its_single_steps(void **state)
     training_window_release(&window);
 }
 
-static void a_window_adds_up_over_slices_with_other_steps_between(void **state)
+TEST(a_window_adds_up_over_slices_with_other_steps_between)
 {
     struct training_window window = { 0 };
     struct training *training = open_training(*state, "model=balanced loss_every=2 workers=2");
@@ -1116,7 +1116,7 @@ static void a_window_adds_up_over_slices_with_other_steps_between(void **state)
 }
 
 /* Together they are a step's device work, which is part of the step. */
-static void a_window_has_the_times_of_its_phases(void **state)
+TEST(a_window_has_the_times_of_its_phases)
 {
     static const char *const settings[] = { "model=light launch=graph",
                                             "model=light launch=graph batch=4 accumulate=4",
@@ -1140,7 +1140,7 @@ static void a_window_has_the_times_of_its_phases(void **state)
 }
 
 /* An event has nothing to record in the other steps, whose cost would be that of the timing. */
-static void only_the_last_step_of_a_window_records_its_phases(void **state)
+TEST(only_the_last_step_of_a_window_records_its_phases)
 {
     enum { ACCUMULATE = 4, STEPS_TIMED = 6, BORDERS = 2 * ACCUMULATE + 2 };
     struct device *device = *state;
@@ -1158,7 +1158,7 @@ static void only_the_last_step_of_a_window_records_its_phases(void **state)
 }
 
 /* It counts what was run, and another window follows when nothing asks to stop any more. */
-static void a_window_that_is_stopped_ends_after_the_step_under_way(void **state)
+TEST(a_window_that_is_stopped_ends_after_the_step_under_way)
 {
     struct training_window window = { 0 };
     struct training *training = open_training(*state, "model=balanced workers=2");
@@ -1181,7 +1181,7 @@ static void a_window_that_is_stopped_ends_after_the_step_under_way(void **state)
 
 /* Every step is one of a loop that waits: its batch is loaded, queued and waited for in turn, and
  * no step is run only to measure the other part. */
-static void each_step_of_a_balance_gives_both_parts(void **state)
+TEST(each_step_of_a_balance_gives_both_parts)
 {
     struct training *training = open_training(*state, "model=balanced launch=graph workers=0");
     struct device_counters from, to;
@@ -1198,7 +1198,7 @@ static void each_step_of_a_balance_gives_both_parts(void **state)
     training_close(training);
 }
 
-static void fetching_batches_ahead_changes_neither_their_order_nor_a_bit(void **state)
+TEST(fetching_batches_ahead_changes_neither_their_order_nor_a_bit)
 {
     struct training *training = open_training(*state, "model=balanced input=decoded workers=0");
     struct training_window window = { 0 };
@@ -1217,7 +1217,7 @@ static void fetching_batches_ahead_changes_neither_their_order_nor_a_bit(void **
     training_close(training);
 }
 
-static void batches_are_ready_for_longer_than_an_epoch_or_not_at_all(void **state)
+TEST(batches_are_ready_for_longer_than_an_epoch_or_not_at_all)
 {
     static const char *const settings[] = {
         "model=balanced input=decoded workers=2 prefetch=2 persistent_workers=no",
@@ -1234,7 +1234,7 @@ static void batches_are_ready_for_longer_than_an_epoch_or_not_at_all(void **stat
     }
 }
 
-static void too_little_memory_is_a_clear_error(void **state)
+TEST(too_little_memory_is_a_clear_error)
 {
     struct training_config config = config_of(*state, "model=heavy memory_budget=4MiB");
     struct training *training;
@@ -1247,7 +1247,7 @@ static void too_little_memory_is_a_clear_error(void **state)
     assert_int_equal(status, STATUS_DEVICE_OUT_OF_MEMORY);
 }
 
-static void the_period_is_that_of_all_configurations(void **state)
+TEST(the_period_is_that_of_all_configurations)
 {
     struct training_config configs[2] = { 0 };
 
@@ -1269,7 +1269,7 @@ static void the_period_is_that_of_all_configurations(void **state)
 
 /* Chance is a tenth for the ten classes of images and an eighth for those of sequences. A sanitizer
  * has seen each line in the tests before. */
-static void held_out_samples_are_learnt(void **state)
+TEST(held_out_samples_are_learnt)
 {
 #ifdef __SANITIZE_ADDRESS__
     skip();
@@ -1297,35 +1297,4 @@ static void held_out_samples_are_learnt(void **state)
     }
 }
 
-TESTS_WITH(
-    open_device, close_device, what_changes_no_arithmetic_changes_no_bit,
-    the_same_holds_for_sequences_in_bf16, the_same_holds_for_sequences_in_fp16,
-    segments_of_several_blocks_change_no_bit, graphs_of_several_lengths_change_no_bit,
-    another_order_of_sums_changes_little, epilogues_compute_what_kernels_do,
-    padding_changes_nothing_but_the_order_of_sums, bf16_stays_close_to_fp32,
-    fused_attention_computes_what_naive_does, fused_attention_is_the_same_to_the_bit,
-    the_loss_is_waited_for_as_often_as_it_is_read, a_graph_is_one_launch,
-    a_length_is_captured_once_or_whenever_it_comes_back,
-    updates_within_a_step_are_those_of_smaller_steps, blocking_launches_wait_one_by_one,
-    clipping_from_the_host_waits_in_every_step, both_ways_select_the_same_samples,
-    wide_pixels_are_four_times_the_bytes_and_the_same_bits,
-    both_ways_count_the_same_samples_as_right, an_accuracy_of_the_host_waits_in_every_step,
-    timers_wait_and_count_as_they_say, optimizer_forms_launch_what_they_say,
-    a_caching_allocator_asks_the_device_for_nothing_more,
-    a_cache_that_is_emptied_is_filled_again_to_the_same_peak, one_batch_is_one_copy_or_one_a_tensor,
-    a_blocking_transfer_waits_for_each_copy_within_the_step,
-    gelu_on_the_host_goes_there_and_back_once_per_block, checkpointing_keeps_a_third_or_less,
-    checkpointing_keeps_the_input_of_every_kth_block, fused_attention_keeps_no_square_of_the_tokens,
-    a_roles_budget_is_a_little_more_than_the_peak, a_micro_batch_that_fits_fills_the_budget,
-    a_steps_peak_is_known_from_the_settings, naive_attention_keeps_its_promise_with_a_gpus_heads,
-    resident_input_loads_only_what_it_keeps, nothing_stays_allocated_but_what_lives_on,
-    a_kept_loss_keeps_the_activations_of_its_step_until_the_epoch_ends,
-    lengths_that_vary_leave_pieces_that_do_not_fit, memory_metrics_are_the_allocators_own,
-    a_window_has_the_times_of_its_phases, only_the_last_step_of_a_window_records_its_phases,
-    a_window_counts_its_steps_and_samples, a_window_counts_its_padding,
-    model_flops_count_each_product_once, a_windows_spread_is_that_of_its_single_steps,
-    a_window_adds_up_over_slices_with_other_steps_between,
-    a_window_that_is_stopped_ends_after_the_step_under_way, each_step_of_a_balance_gives_both_parts,
-    fetching_batches_ahead_changes_neither_their_order_nor_a_bit,
-    batches_are_ready_for_longer_than_an_epoch_or_not_at_all, too_little_memory_is_a_clear_error,
-    the_period_is_that_of_all_configurations, held_out_samples_are_learnt)
+TESTS_WITH(open_device, close_device)

@@ -222,7 +222,7 @@ static void check_operators(const struct run *run)
     assert_int_equal(flops, program_flops(program) * STEPS);
 }
 
-static void an_eager_step_shows_operators_and_memory(void **state)
+TEST(an_eager_step_shows_operators_and_memory)
 {
     static const char *const phases[] = { "h2d", "forward", "backward", "optimizer" };
     struct run run;
@@ -257,7 +257,7 @@ static int nodes_of(const struct training *training)
     return graph_nodes(training->graphs[training->config.model.tokens * TRANSFER_INPUTS].graph);
 }
 
-static void a_captured_step_shows_nodes_of_one_launch(void **state)
+TEST(a_captured_step_shows_nodes_of_one_launch)
 {
     static const char *const phases[] = { "data", "h2d", "graph", "log" };
     enum { PHASE_BORDERS = 4 }; /* records of events, which no trace shows */
@@ -276,7 +276,7 @@ static void a_captured_step_shows_nodes_of_one_launch(void **state)
 }
 
 /* An epoch has 8 batches, and step 8 begins the second one: it hears that the first is over. */
-static void a_step_that_begins_an_epoch_asks_its_loader_twice(void **state)
+TEST(a_step_that_begins_an_epoch_asks_its_loader_twice)
 {
     static const char *const persistent[] = { "yes", "no" };
 
@@ -293,7 +293,7 @@ static void a_step_that_begins_an_epoch_asks_its_loader_twice(void **state)
     }
 }
 
-static void recomputed_passes_have_rows_of_their_own(void **state)
+TEST(recomputed_passes_have_rows_of_their_own)
 {
     struct run run;
     int recomputed = 0;
@@ -311,7 +311,7 @@ static void recomputed_passes_have_rows_of_their_own(void **state)
     run_close(&run);
 }
 
-static void a_trace_changes_no_result(void **state)
+TEST(a_trace_changes_no_result)
 {
     static const char settings[] = "model=light launch=eager";
     float losses[WARMUP + STEPS], traced[WARMUP + STEPS];
@@ -333,7 +333,4 @@ static int set_up(void **state)
     return trace_folder_open(state);
 }
 
-TESTS_WITH(set_up, trace_folder_remove, an_eager_step_shows_operators_and_memory,
-           a_captured_step_shows_nodes_of_one_launch,
-           a_step_that_begins_an_epoch_asks_its_loader_twice,
-           recomputed_passes_have_rows_of_their_own, a_trace_changes_no_result)
+TESTS_WITH(set_up, trace_folder_remove)

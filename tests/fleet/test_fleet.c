@@ -116,7 +116,7 @@ static bool is_green(const struct fleet *fleet)
 
 /* --- Figures --- */
 
-static void a_figure_that_is_a_tenth_low_is_named(void **state)
+TEST(a_figure_that_is_a_tenth_low_is_named)
 {
     for (uint64_t seed = 0; seed < 20; seed++) {
         struct random random = random_seed(seed, 2);
@@ -191,7 +191,7 @@ static int most_flagged(int rounds)
     return most;
 }
 
-static void of_healthy_fleets_one_in_a_hundred_is_flagged_at_most(void **state)
+TEST(of_healthy_fleets_one_in_a_hundred_is_flagged_at_most)
 {
     static const struct {
         int count;
@@ -222,7 +222,7 @@ static void of_healthy_fleets_one_in_a_hundred_is_flagged_at_most(void **state)
  * thousand machines the bound is that of normal noise for one false alarm in a hundred fleets, all
  * figures of all machines together, less the part that is kept for tails that are heavier than they
  * look (TAILS_ESTIMATED in fleet.c, 0.375), and hardly more. */
-static void the_bound_of_many_machines_is_that_of_normal_noise(void **state)
+TEST(the_bound_of_many_machines_is_that_of_normal_noise)
 {
     enum { MACHINES = 1000, TESTS = MACHINES * (FIGURES + 1) };
     double least = student_critical(2 * 0.375 * 0.01 / TESTS, INFINITY);
@@ -241,7 +241,7 @@ static void the_bound_of_many_machines_is_that_of_normal_noise(void **state)
     fleet_release(&fleet);
 }
 
-static void a_slow_machine_is_named(void **state)
+TEST(a_slow_machine_is_named)
 {
     static const struct {
         int count;
@@ -265,7 +265,7 @@ static void a_slow_machine_is_named(void **state)
 
 /* A fleet says of each figure how small a difference would show in four of five cases; that is
  * planted. */
-static void the_smallest_difference_that_is_stated_shows_in_four_of_five(void **state)
+TEST(the_smallest_difference_that_is_stated_shows_in_four_of_five)
 {
     static const int counts[] = { 5, 8, 16, 64 };
     int wrong = 0;
@@ -300,7 +300,7 @@ static void the_smallest_difference_that_is_stated_shows_in_four_of_five(void **
 }
 
 /* The noise that a file states of itself counts too. */
-static void a_figure_that_its_file_calls_noisy_is_not_out(void **state)
+TEST(a_figure_that_its_file_calls_noisy_is_not_out)
 {
     for (int noisy = 0; noisy < 2; noisy++) {
         struct fleet fleet;
@@ -313,7 +313,7 @@ static void a_figure_that_its_file_calls_noisy_is_not_out(void **state)
     }
 }
 
-static void four_machines_do_not_tell(void **state)
+TEST(four_machines_do_not_tell)
 {
     struct fleet fleet;
 
@@ -325,7 +325,7 @@ static void four_machines_do_not_tell(void **state)
     fleet_release(&fleet);
 }
 
-static void equal_figures_have_no_noise_and_three_percent_is_the_least(void **state)
+TEST(equal_figures_have_no_noise_and_three_percent_is_the_least)
 {
     static const struct {
         double factor;
@@ -345,7 +345,7 @@ static void equal_figures_have_no_noise_and_three_percent_is_the_least(void **st
 }
 
 /* Nearly half the machines may be slow without hiding each other. */
-static void many_slow_machines_do_not_hide_each_other(void **state)
+TEST(many_slow_machines_do_not_hide_each_other)
 {
     struct fleet fleet;
 
@@ -356,7 +356,7 @@ static void many_slow_machines_do_not_hide_each_other(void **state)
     fleet_release(&fleet);
 }
 
-static void a_low_figure_of_a_used_machine_is_to_be_measured_again(void **state)
+TEST(a_low_figure_of_a_used_machine_is_to_be_measured_again)
 {
     struct fleet fleet;
 
@@ -386,7 +386,7 @@ static void spoil(struct node *node, int at, enum spoiling how)
         node->figures[at].value = how == IS_ZERO ? 0 : NAN;
 }
 
-static void a_figure_that_was_not_measured_is_named(void **state)
+TEST(a_figure_that_was_not_measured_is_named)
 {
     struct random random = random_seed(test_seed(), 3);
 
@@ -411,7 +411,7 @@ static void a_figure_that_was_not_measured_is_named(void **state)
     }
 }
 
-static void a_fleet_that_lacks_a_figure_everywhere_is_never_green(void **state)
+TEST(a_fleet_that_lacks_a_figure_everywhere_is_never_green)
 {
     static const int counts[] = { 5, 16, 64 };
     struct random random = random_seed(test_seed(), 4);
@@ -431,7 +431,7 @@ static void a_fleet_that_lacks_a_figure_everywhere_is_never_green(void **state)
 }
 
 /* What no machine has a number of cannot be measured on such machines. */
-static void a_figure_that_no_machine_has_is_not_missed(void **state)
+TEST(a_figure_that_no_machine_has_is_not_missed)
 {
     struct fleet fleet;
 
@@ -445,7 +445,7 @@ static void a_figure_that_no_machine_has_is_not_missed(void **state)
 }
 
 /* Slow ones that are fewer are out, and then those are named; else there are two groups. */
-static void half_of_the_machines_do_not_pass_as_healthy(void **state)
+TEST(half_of_the_machines_do_not_pass_as_healthy)
 {
     static const int counts[] = { 5, 8, 16, 64 };
 
@@ -469,7 +469,7 @@ static void half_of_the_machines_do_not_pass_as_healthy(void **state)
 
 /* Chance makes two groups of what is noise in one of a hundred fleets at most, and calls a figure
  * of many machines too noisy as rarely. */
-static void noise_is_not_two_groups(void **state)
+TEST(noise_is_not_two_groups)
 {
     static const int counts[] = { 5, 8, 16, 64 };
     static const enum shape tails[] = { NORMAL, HEAVY, HEAVIEST };
@@ -496,7 +496,7 @@ static void noise_is_not_two_groups(void **state)
 }
 
 /* One of five at half of the speed, whose files state the noise of a busy machine. */
-static void a_figure_that_is_too_noisy_is_said_with_its_worst_machine(void **state)
+TEST(a_figure_that_is_too_noisy_is_said_with_its_worst_machine)
 {
     for (int spread = 0; spread < 2; spread++) {
         struct fleet fleet;
@@ -518,7 +518,7 @@ static void a_figure_that_is_too_noisy_is_said_with_its_worst_machine(void **sta
     }
 }
 
-static void the_gpus_of_a_machine_are_named_together(void **state)
+TEST(the_gpus_of_a_machine_are_named_together)
 {
     struct fleet fleet;
     char why[400];
@@ -547,7 +547,7 @@ static void the_gpus_of_a_machine_are_named_together(void **state)
     fleet_release(&fleet);
 }
 
-static void machines_of_another_kind_are_not_compared(void **state)
+TEST(machines_of_another_kind_are_not_compared)
 {
     struct fleet fleet;
 
@@ -565,7 +565,7 @@ static void machines_of_another_kind_are_not_compared(void **state)
 
 /* --- Settings and rows --- */
 
-static void settings_that_differ_are_listed_by_value(void **state)
+TEST(settings_that_differ_are_listed_by_value)
 {
     struct fleet fleet;
     const struct fleet_kind *kind;
@@ -591,7 +591,7 @@ static void settings_that_differ_are_listed_by_value(void **state)
     fleet_release(&fleet);
 }
 
-static void a_row_that_fails_on_few_machines_makes_them_odd(void **state)
+TEST(a_row_that_fails_on_few_machines_makes_them_odd)
 {
     static const struct {
         int failing, out;
@@ -611,7 +611,7 @@ static void a_row_that_fails_on_few_machines_makes_them_odd(void **state)
     }
 }
 
-static void machines_of_one_name_are_told_apart_by_their_files(void **state)
+TEST(machines_of_one_name_are_told_apart_by_their_files)
 {
     struct fleet fleet;
 
@@ -671,7 +671,7 @@ static const char *const texts[] = {
     "{\"benchmarks\":[]}",
 };
 
-static void files_are_read_and_broken_ones_skipped(void **state)
+TEST(files_are_read_and_broken_ones_skipped)
 {
     char paths[ARRAY_SIZE(texts)][64];
     const char *list[ARRAY_SIZE(texts) + 1];
@@ -724,7 +724,7 @@ static char *printed(const struct fleet *fleet, bool markdown)
     return text;
 }
 
-static void the_page_ends_with_who_is_out_and_why(void **state)
+TEST(the_page_ends_with_who_is_out_and_why)
 {
     struct fleet fleet;
     char *text;
@@ -747,7 +747,7 @@ static void the_page_ends_with_who_is_out_and_why(void **state)
     fleet_release(&fleet);
 }
 
-static void what_shows_is_explained_under_its_table(void **state)
+TEST(what_shows_is_explained_under_its_table)
 {
     struct fleet fleet;
     const char *table;
@@ -764,7 +764,7 @@ static void what_shows_is_explained_under_its_table(void **state)
     fleet_release(&fleet);
 }
 
-static void the_json_has_it_all(void **state)
+TEST(the_json_has_it_all)
 {
     static const struct fleet_skipped skipped = { "x.json", "why" };
     struct json json = { false };
@@ -793,7 +793,7 @@ static void the_json_has_it_all(void **state)
 
 /* --- One machine among others --- */
 
-static void a_machine_has_its_rank_among_others_of_its_kind(void **state)
+TEST(a_machine_has_its_rank_among_others_of_its_kind)
 {
     static const struct own_figure own[] = { { "gemm_fp32", "FLOP/s", 103.5e9 },
                                              { "launch", "ns", 402 },
@@ -855,7 +855,7 @@ static void write_bench(char path[64], int number, const char *device, double pr
     write_file(path, number, text);
 }
 
-static void a_row_of_bench_has_its_rank_and_more_is_better_only_of_rates(void **state)
+TEST(a_row_of_bench_has_its_rank_and_more_is_better_only_of_rates)
 {
     static const struct own_figure own[] = {
         { "gemm/8", "FLOP/s", 25e9 }, { "gemm/8", "B/s", 100e9 }, { "wait", "ns", 2500 },
@@ -897,21 +897,3 @@ static void a_row_of_bench_has_its_rank_and_more_is_better_only_of_rates(void **
     for (int i = 0; i < FILES; i++) unlink(paths[i]);
     rmdir(folder);
 }
-
-TESTS(a_figure_that_is_a_tenth_low_is_named, of_healthy_fleets_one_in_a_hundred_is_flagged_at_most,
-      the_bound_of_many_machines_is_that_of_normal_noise, a_slow_machine_is_named,
-      the_smallest_difference_that_is_stated_shows_in_four_of_five,
-      a_figure_that_its_file_calls_noisy_is_not_out, four_machines_do_not_tell,
-      equal_figures_have_no_noise_and_three_percent_is_the_least,
-      many_slow_machines_do_not_hide_each_other,
-      a_low_figure_of_a_used_machine_is_to_be_measured_again,
-      a_figure_that_was_not_measured_is_named,
-      a_fleet_that_lacks_a_figure_everywhere_is_never_green,
-      a_figure_that_no_machine_has_is_not_missed, half_of_the_machines_do_not_pass_as_healthy,
-      noise_is_not_two_groups, a_figure_that_is_too_noisy_is_said_with_its_worst_machine,
-      the_gpus_of_a_machine_are_named_together, machines_of_another_kind_are_not_compared,
-      settings_that_differ_are_listed_by_value, a_row_that_fails_on_few_machines_makes_them_odd,
-      machines_of_one_name_are_told_apart_by_their_files, files_are_read_and_broken_ones_skipped,
-      the_page_ends_with_who_is_out_and_why, what_shows_is_explained_under_its_table,
-      the_json_has_it_all, a_machine_has_its_rank_among_others_of_its_kind,
-      a_row_of_bench_has_its_rank_and_more_is_better_only_of_rates)

@@ -7,7 +7,7 @@
 
 enum { ELEMENTS = 64 };
 
-static void a_failing_kernel_surfaces_at_the_next_synchronisation_for_good(void **state)
+TEST(a_failing_kernel_surfaces_at_the_next_synchronisation_for_good)
 {
     struct device *device = *state, *again;
     struct stream *stream, *other = NULL;
@@ -61,5 +61,4 @@ static int close_failed(void **state)
     return 0;
 }
 
-TESTS_WITH(open_failing, close_failed,
-           a_failing_kernel_surfaces_at_the_next_synchronisation_for_good)
+TESTS_WITH(open_failing, close_failed)

@@ -39,7 +39,7 @@ static void assert_close(const char *settings, const float *a, const float *b, d
 
 /* The bounds are those of the experiment: 1e-5 for fp32 in another order, 2e-2 for 16 bits; eight
  * steps of AdamW may enlarge the former. */
-static void losses_agree_with_the_cpu_devices(void **state)
+TEST(losses_agree_with_the_cpu_devices)
 {
     static const struct {
         const char *settings;
@@ -69,7 +69,7 @@ static void losses_agree_with_the_cpu_devices(void **state)
     }
 }
 
-static void what_changes_no_arithmetic_changes_no_bit(void **state)
+TEST(what_changes_no_arithmetic_changes_no_bit)
 {
     static const char *const others[] = {
         "launch=graph",
@@ -111,7 +111,7 @@ static int64_t launches_of(struct device *device, const char *settings)
 /* Fused, a block has a kernel for GELU, one for its gradient, and two for the gradient of each of
  * four biases; with epilogues their products are all there is. STAND_IN_EPILOGUES is for the
  * stand-in: a GPU does not know it. */
-static void epilogues_leave_out_kernels(void **state)
+TEST(epilogues_leave_out_kernels)
 {
     enum { BLOCKS = 2, A_BLOCK = 1 + 1 + 4 * 2 };
     static const char *const ways[] = { "none", "absent" };
@@ -156,5 +156,4 @@ static int close_both(void **state)
     return 0;
 }
 
-TESTS_WITH(open_both, close_both, losses_agree_with_the_cpu_devices,
-           what_changes_no_arithmetic_changes_no_bit, epilogues_leave_out_kernels)
+TESTS_WITH(open_both, close_both)

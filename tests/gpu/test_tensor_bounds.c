@@ -69,7 +69,7 @@ enum status __wrap_allocator_free(struct allocator *allocator, void *block)
     return __real_allocator_free(allocator, block);
 }
 
-static void a_step_stays_within_each_tensor(void **state)
+TEST(a_step_stays_within_each_tensor)
 {
     static const char *const settings[] = {
         "model=light precision=fp32",
@@ -92,7 +92,7 @@ static void a_step_stays_within_each_tensor(void **state)
 }
 
 /* The process has lost its GPU then, so that this test is the last. */
-static void a_launch_that_is_longer_than_a_tensor_is_found(void **state)
+TEST(a_launch_that_is_longer_than_a_tensor_is_found)
 {
     struct training_config config = config_of(device, "model=light");
     struct allocator *allocator;
@@ -130,5 +130,4 @@ static int open_stand_in(void **state)
     return 0;
 }
 
-TESTS_WITH(open_stand_in, close_device, a_step_stays_within_each_tensor,
-           a_launch_that_is_longer_than_a_tensor_is_found)
+TESTS_WITH(open_stand_in, close_device)

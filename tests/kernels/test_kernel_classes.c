@@ -4,7 +4,7 @@
 #include "kernels/kernels.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
-static void our_kernels_have_a_class_each(void **state)
+TEST(our_kernels_have_a_class_each)
 {
     static const char *const names[] = {
 #define KERNEL_NAME(name, shape, ...) #name "_bf16",
@@ -22,5 +22,3 @@ static void our_kernels_have_a_class_each(void **state)
     assert_int_equal(kernel_class_of("cross_entropy_backward_bf16"), CLASS_END);
     assert_int_equal(kernel_class_of("adamw_multi_bf16"), CLASS_OPTIMIZER);
 }
-
-TESTS(our_kernels_have_a_class_each)

@@ -90,7 +90,7 @@ static void write_made_up(struct trace *trace, const char *name, struct kineto_f
     check_trace(file, events);
 }
 
-static void a_kernel_has_all_that_readers_want(void **state)
+TEST(a_kernel_has_all_that_readers_want)
 {
     struct trace *trace = begin_trace(0);
     struct kineto_file file;
@@ -118,7 +118,7 @@ static void a_kernel_has_all_that_readers_want(void **state)
     kineto_file_release(&file);
 }
 
-static void names_come_back_as_they_were(void **state)
+TEST(names_come_back_as_they_were)
 {
     static const char *const names[][2] = {
         { "void f<float, \"x\">(int*) [clone .cold]\\",
@@ -144,7 +144,7 @@ static void names_come_back_as_they_were(void **state)
     kineto_file_release(&file);
 }
 
-static void a_graph_has_one_arrow_to_its_first_node(void **state)
+TEST(a_graph_has_one_arrow_to_its_first_node)
 {
     struct trace *trace = begin_trace(0);
     struct kineto_file file;
@@ -164,7 +164,7 @@ static void a_graph_has_one_arrow_to_its_first_node(void **state)
 }
 
 /* forward { a, b } and then an operator that has no node. */
-static void a_graph_shows_what_was_captured(void **state)
+TEST(a_graph_shows_what_was_captured)
 {
     static struct graph_spans spans;
     struct trace *trace = begin_trace(0);
@@ -219,7 +219,7 @@ static void a_graph_shows_what_was_captured(void **state)
 
 /* Calls that come out of order, as those of several threads do, and of a work whose call is
  * missing. */
-static void calls_out_of_order_still_join(void **state)
+TEST(calls_out_of_order_still_join)
 {
     struct trace *trace = begin_trace(0);
     struct kineto_file file;
@@ -248,7 +248,7 @@ static void calls_out_of_order_still_join(void **state)
 }
 
 /* step { forward { A } backward { B, C on two streams } } */
-static void annotations_show_where_their_work_ran(void **state)
+TEST(annotations_show_where_their_work_ran)
 {
     struct trace *trace = begin_trace(0);
     struct kineto_file file;
@@ -284,7 +284,7 @@ static void annotations_show_where_their_work_ran(void **state)
     kineto_file_release(&file);
 }
 
-static void other_kinds_keep_their_figures(void **state)
+TEST(other_kinds_keep_their_figures)
 {
     struct trace *trace = begin_trace(0);
     struct kineto_file file;
@@ -345,7 +345,7 @@ static void other_kinds_keep_their_figures(void **state)
     kineto_file_release(&file);
 }
 
-static void a_trace_that_lacks_records_says_so(void **state)
+TEST(a_trace_that_lacks_records_says_so)
 {
     struct trace *trace = begin_trace(1); /* one chunk */
     struct kineto_file file;
@@ -362,7 +362,7 @@ static void a_trace_that_lacks_records_says_so(void **state)
     kineto_file_release(&file);
 }
 
-static void the_head_tells_the_device_and_the_cost(void **state)
+TEST(the_head_tells_the_device_and_the_cost)
 {
     struct trace *trace = begin_trace(0);
     struct kineto_about about = { .name = "head \"quoted\"",
@@ -405,7 +405,7 @@ static void the_head_tells_the_device_and_the_cost(void **state)
 
 /* As PyTorch's profiler has them since 2.3: an all-gather begins with a rank's part, which is a
  * fourth here. */
-static void a_rank_says_whose_it_is_and_what_it_communicates(void **state)
+TEST(a_rank_says_whose_it_is_and_what_it_communicates)
 {
     const struct kineto_about about = { .name = "rank", .device = &gpu, .rank = 1, .ranks = 4 };
     struct trace *trace = begin_trace(0);
@@ -448,7 +448,7 @@ static void a_rank_says_whose_it_is_and_what_it_communicates(void **state)
 
 /* --- Failures --- */
 
-static void a_disk_that_is_full_leaves_what_was_there(void **state)
+TEST(a_disk_that_is_full_leaves_what_was_there)
 {
     const struct kineto_about about = { .name = "full", .device = &gpu };
     struct rlimit before, limit;
@@ -475,7 +475,7 @@ static void a_disk_that_is_full_leaves_what_was_there(void **state)
     trace_close(trace);
 }
 
-static void a_folder_that_is_missing_is_an_error_that_names_it(void **state)
+TEST(a_folder_that_is_missing_is_an_error_that_names_it)
 {
     struct trace *trace = begin_trace(0);
     const struct kineto_about about = { .name = "lost", .device = &gpu };
@@ -485,11 +485,4 @@ static void a_folder_that_is_missing_is_an_error_that_names_it(void **state)
     trace_close(trace);
 }
 
-TESTS_WITH(trace_folder_open, trace_folder_remove, a_kernel_has_all_that_readers_want,
-           names_come_back_as_they_were, a_graph_has_one_arrow_to_its_first_node,
-           a_graph_shows_what_was_captured, calls_out_of_order_still_join,
-           annotations_show_where_their_work_ran, other_kinds_keep_their_figures,
-           a_trace_that_lacks_records_says_so, the_head_tells_the_device_and_the_cost,
-           a_rank_says_whose_it_is_and_what_it_communicates,
-           a_disk_that_is_full_leaves_what_was_there,
-           a_folder_that_is_missing_is_an_error_that_names_it)
+TESTS_WITH(trace_folder_open, trace_folder_remove)

@@ -79,7 +79,7 @@ static int64_t count_rows(const struct trace *trace, bool all)
     return count;
 }
 
-static void threads_lose_and_mix_nothing(void **state)
+TEST(threads_lose_and_mix_nothing)
 {
     struct trace *trace = open_trace(0);
     struct recorder recorders[THREADS];
@@ -93,7 +93,7 @@ static void threads_lose_and_mix_nothing(void **state)
     trace_close(trace);
 }
 
-static void what_finds_no_room_is_counted(void **state)
+TEST(what_finds_no_room_is_counted)
 {
     struct trace *trace = open_trace(5 * CHUNK);
     struct recorder recorders[THREADS];
@@ -114,7 +114,7 @@ static void what_finds_no_room_is_counted(void **state)
     trace_close(trace);
 }
 
-static void only_what_begins_while_recording_is_kept(void **state)
+TEST(only_what_begins_while_recording_is_kept)
 {
     struct trace *trace = open_trace(0);
     struct activity_sink sink = trace_sink(trace);
@@ -139,7 +139,7 @@ static void only_what_begins_while_recording_is_kept(void **state)
     trace_close(trace);
 }
 
-static void traces_of_one_thread_stay_apart(void **state)
+TEST(traces_of_one_thread_stay_apart)
 {
     struct trace *first = open_trace(0), *second = open_trace(0);
 
@@ -158,7 +158,7 @@ static void traces_of_one_thread_stay_apart(void **state)
     trace_close(second);
 }
 
-static void without_a_trace_nothing_happens(void **state)
+TEST(without_a_trace_nothing_happens)
 {
     struct trace *trace = open_trace(0);
     const struct trace_operation operation = { .name = "op" };
@@ -180,7 +180,7 @@ static void without_a_trace_nothing_happens(void **state)
     trace_close(NULL);
 }
 
-static void recording_may_end_while_threads_record(void **state)
+TEST(recording_may_end_while_threads_record)
 {
     struct trace *trace = open_trace(0);
     struct recorder recorders[THREADS];
@@ -200,7 +200,7 @@ static void recording_may_end_while_threads_record(void **state)
     trace_close(trace);
 }
 
-static void rows_of_the_step_say_when_and_where(void **state)
+TEST(rows_of_the_step_say_when_and_where)
 {
     struct trace *trace = open_trace(0);
     const struct trace_operation operation = { .name = "op", .flops = 7 };
@@ -231,7 +231,7 @@ static void rows_of_the_step_say_when_and_where(void **state)
     trace_close(trace);
 }
 
-static void what_the_device_lost_while_recording_counts_as_dropped(void **state)
+TEST(what_the_device_lost_while_recording_counts_as_dropped)
 {
     struct trace *trace = open_trace(0);
     struct activity_sink sink = trace_sink(trace);
@@ -246,8 +246,3 @@ static void what_the_device_lost_while_recording_counts_as_dropped(void **state)
     assert_int_equal(trace_dropped(trace), 7);
     trace_close(trace);
 }
-
-TESTS(what_the_device_lost_while_recording_counts_as_dropped, threads_lose_and_mix_nothing,
-      what_finds_no_room_is_counted, only_what_begins_while_recording_is_kept,
-      traces_of_one_thread_stay_apart, without_a_trace_nothing_happens,
-      recording_may_end_while_threads_record, rows_of_the_step_say_when_and_where)

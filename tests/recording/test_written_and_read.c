@@ -74,7 +74,7 @@ static void check_cost(const struct trace_file *file)
     assert_float_equal(trace_file_overhead(file), 0.025, 1e-9);
 }
 
-static void rows_written_are_rows_read(void **state)
+TEST(rows_written_are_rows_read)
 {
     static const struct device_properties device = { .kind = "cpu",
                                                      .name = "device",
@@ -151,4 +151,4 @@ static int remove_path(void **state)
     return unlink(path);
 }
 
-TESTS_WITH(make_path, remove_path, rows_written_are_rows_read)
+TESTS_WITH(make_path, remove_path)

@@ -8,7 +8,7 @@
 enum { SNIPPET_COLUMNS = 58, SNIPPET_LINES = 15 };
 
 /* Each metric, in each direction, with nothing else stated: "at least 5%". */
-static void only_a_row_without_a_metric_ends_the_list(void **state)
+TEST(only_a_row_without_a_metric_ends_the_list)
 {
     const struct expectation end = { .metric = METRIC_NONE };
 
@@ -22,7 +22,7 @@ static void only_a_row_without_a_metric_ends_the_list(void **state)
 }
 
 /* A row that is left out is zeros, which must mean "the end". */
-static void rows_that_are_left_out_end_the_list(void **state)
+TEST(rows_that_are_left_out_end_the_list)
 {
     const struct scenario scenario = { .expect = { { METRIC_STEP_TIME, SHRINKS, .at_least = 0 } } };
 
@@ -30,7 +30,7 @@ static void rows_that_are_left_out_end_the_list(void **state)
     assert_true(expectation_is_end(&scenario.expect[1]));
 }
 
-static void every_scenario_expects_something_and_ends(void **state)
+TEST(every_scenario_expects_something_and_ends)
 {
     for (int i = 0; scenarios[i] != NULL; i++) {
         bool ended = false;
@@ -45,7 +45,7 @@ static void every_scenario_expects_something_and_ends(void **state)
 }
 
 /* A knob that could not act in the settings of its own scenario would teach nothing. */
-static void every_scenario_turns_a_knob_that_acts(void **state)
+TEST(every_scenario_turns_a_knob_that_acts)
 {
     const struct device_properties device = {
         .kind = "cpu", .host_cores = 4, .memory_bytes = (int64_t)64 << 30, .tf32 = true
@@ -80,7 +80,7 @@ static void assert_snippet(const char *name, const char *snippet)
         fail_msg("%s: %d lines of PyTorch", name, lines);
 }
 
-static void every_scenario_is_a_whole_lesson(void **state)
+TEST(every_scenario_is_a_whole_lesson)
 {
     for (int i = 0; scenarios[i] != NULL; i++) {
         const struct scenario *scenario = scenarios[i];
@@ -97,7 +97,7 @@ static void every_scenario_is_a_whole_lesson(void **state)
 }
 
 /* So do all lists of them; `list` prints the core ones among the others. */
-static void scenarios_beyond_the_core_come_group_by_group(void **state)
+TEST(scenarios_beyond_the_core_come_group_by_group)
 {
     for (int i = scenarios_core + 1; scenarios[i] != NULL; i++)
         if (scenarios[i]->group < scenarios[i - 1]->group)
@@ -105,7 +105,7 @@ static void scenarios_beyond_the_core_come_group_by_group(void **state)
 }
 
 /* `run memory` is a group. */
-static void no_group_is_named_like_a_scenario(void **state)
+TEST(no_group_is_named_like_a_scenario)
 {
     for (int group = GROUP_FIRST; group < GROUP_COUNT; group++) {
         assert_null(scenario_find(scenario_groups[group].name));
@@ -117,7 +117,7 @@ static void no_group_is_named_like_a_scenario(void **state)
 
 /* Neither loading nor copying can overlap with a device on the only core: the fix could not help
  * there. */
-static void what_overlaps_host_and_device_needs_two_cores(void **state)
+TEST(what_overlaps_host_and_device_needs_two_cores)
 {
     for (int i = 0; scenarios[i] != NULL; i++)
         if (scenarios[i]->balance.kind != BALANCE_NONE ||
@@ -126,7 +126,7 @@ static void what_overlaps_host_and_device_needs_two_cores(void **state)
             assert_int_not_equal(scenarios[i]->needs, ANYWHERE);
 }
 
-static void no_metric_is_called_nothing(void **state)
+TEST(no_metric_is_called_nothing)
 {
     assert_string_equal(metric_name(METRIC_NONE), "unknown");
     assert_string_equal(metric_name(METRIC_COUNT), "unknown");
@@ -136,7 +136,7 @@ static void no_metric_is_called_nothing(void **state)
     assert_string_equal(metric_name(METRIC_MEMORY_PEAK), "memory_peak_bytes");
 }
 
-static void where_follows_the_device(void **state)
+TEST(where_follows_the_device)
 {
     static const struct device_properties single = { .shares_host_cores = true,
                                                      .host_cores = 1,
@@ -177,7 +177,7 @@ static void where_follows_the_device(void **state)
     assert_false(where_holds(WHERE_ATTENTION_LIBRARY, &no_library));
 }
 
-static void names_are_those_of_the_result_files(void **state)
+TEST(names_are_those_of_the_result_files)
 {
     assert_string_equal(balances[BALANCE_NONE].name, "none");
     assert_string_equal(balances[BALANCE_HOST_OVER_DEVICE].name, "host_over_device");
@@ -191,7 +191,7 @@ static void names_are_those_of_the_result_files(void **state)
 }
 
 /* "a,b" from "1,2" to "3,4", for scenarios that are in no list. */
-static void a_change_may_be_of_several_knobs(void **state)
+TEST(a_change_may_be_of_several_knobs)
 {
     const struct scenario several = { .name = "several",
                                       .base = "model=light",
@@ -216,10 +216,3 @@ static void a_change_may_be_of_several_knobs(void **state)
     for (int v = 0; v < VARIANT_COUNT; v++)
         assert_int_equal(scenario_config(&wrong, (enum variant)v, &config), STATUS_BAD_USAGE);
 }
-
-TESTS(only_a_row_without_a_metric_ends_the_list, rows_that_are_left_out_end_the_list,
-      every_scenario_expects_something_and_ends, every_scenario_turns_a_knob_that_acts,
-      every_scenario_is_a_whole_lesson, scenarios_beyond_the_core_come_group_by_group,
-      no_group_is_named_like_a_scenario, what_overlaps_host_and_device_needs_two_cores,
-      no_metric_is_called_nothing, where_follows_the_device, names_are_those_of_the_result_files,
-      a_change_may_be_of_several_knobs)

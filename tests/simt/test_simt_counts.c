@@ -28,7 +28,7 @@ static struct simt_counts counts_of(const char *shared, const char *body, unsign
 
 /* Bytes next to each other, 4 after a multiple of 32, are a sector too many; words 8 bytes apart
  * are twice as many sectors, of which none is for their beginning. */
-static void bytes_and_shifted_sectors_are_counted(void **state)
+TEST(bytes_and_shifted_sectors_are_counted)
 {
     static const struct {
         const char *body;
@@ -55,7 +55,7 @@ static void bytes_and_shifted_sectors_are_counted(void **state)
     }
 }
 
-static void loads_that_wait_for_each_other_are_counted(void **state)
+TEST(loads_that_wait_for_each_other_are_counted)
 {
     static const struct {
         const char *body;
@@ -88,7 +88,7 @@ static void loads_that_wait_for_each_other_are_counted(void **state)
 #define OTHER "xor.b32 %r9, %r9, 128; mov.u32 %r7, s; add.s32 %r7, %r7, %r9;"
 
 /* A block of two warps: each writes its words, and reads its own or the other's. */
-static void needed_barriers_are_told_from_others(void **state)
+TEST(needed_barriers_are_told_from_others)
 {
     static const struct {
         const char *body;
@@ -122,7 +122,7 @@ static void needed_barriers_are_told_from_others(void **state)
 
 /* Memory of the block's own may pass through global memory as well: then no barrier is said to be
  * needless. */
-static void barriers_for_global_memory_are_needed(void **state)
+TEST(barriers_for_global_memory_are_needed)
 {
     struct simt_counts counts = counts_of(
         "", START "st.global.u32 [%rd2], %r1; bar.sync 0; ld.global.u32 %r2, [%rd2];", 1, 64);
@@ -130,7 +130,7 @@ static void barriers_for_global_memory_are_needed(void **state)
     assert_int_equal(counts.needed, 1);
 }
 
-static void conflicts_of_atomic_operations_are_counted(void **state)
+TEST(conflicts_of_atomic_operations_are_counted)
 {
     _Alignas(256) static uint32_t memory[WORDS];
     struct ptx_machine machine;
@@ -154,7 +154,7 @@ static void conflicts_of_atomic_operations_are_counted(void **state)
 }
 
 /* The word at one place of all lanes' local memory is 128 bytes in a row. */
-static void local_memory_is_counted(void **state)
+TEST(local_memory_is_counted)
 {
     struct simt_counts counts = counts_of(
         ".local .align 16 .b8 s[64];",
@@ -170,7 +170,7 @@ static void local_memory_is_counted(void **state)
     assert_int_equal(simt_accesses_sum(counts.global).requests, 0);
 }
 
-static void lines_and_samples_have_their_counts(void **state)
+TEST(lines_and_samples_have_their_counts)
 {
     _Alignas(256) static uint32_t memory[WORDS];
     struct ptx_machine machine;
@@ -203,7 +203,7 @@ static void lines_and_samples_have_their_counts(void **state)
     ptx_machine_close(&machine);
 }
 
-static void instructions_of_one_lane_are_counted(void **state)
+TEST(instructions_of_one_lane_are_counted)
 {
     struct simt_counts counts = counts_of("",
                                           "mov.u32 %r1, %tid.x; setp.ne.u32 %p1, %r1, 0; @%p1 bra "
@@ -214,7 +214,7 @@ static void instructions_of_one_lane_are_counted(void **state)
 }
 
 /* Two warps, of which the second goes on with half of its lanes. */
-static void instructions_are_sorted_by_what_does_them(void **state)
+TEST(instructions_are_sorted_by_what_does_them)
 {
     static const char body[] =
         "ld.param.u64 %rd1, [p]; mov.u32 %r1, %tid.x; setp.ge.u32 %p1, %r1, 48; @%p1 bra L;"
@@ -249,7 +249,7 @@ static void instructions_are_sorted_by_what_does_them(void **state)
     ptx_machine_close(&machine);
 }
 
-static void a_launch_without_end_is_stopped(void **state)
+TEST(a_launch_without_end_is_stopped)
 {
     struct ptx_machine machine;
     struct simt_grid grid = { .blocks = { 1, 1, 1 },
@@ -265,9 +265,3 @@ static void a_launch_without_end_is_stopped(void **state)
     assert_int_equal(machine.finding.kind, SIMT_ENDLESS);
     ptx_machine_close(&machine);
 }
-
-TESTS(bytes_and_shifted_sectors_are_counted, loads_that_wait_for_each_other_are_counted,
-      needed_barriers_are_told_from_others, barriers_for_global_memory_are_needed,
-      conflicts_of_atomic_operations_are_counted, local_memory_is_counted,
-      lines_and_samples_have_their_counts, instructions_of_one_lane_are_counted,
-      instructions_are_sorted_by_what_does_them, a_launch_without_end_is_stopped)

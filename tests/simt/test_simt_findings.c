@@ -140,7 +140,7 @@ static const struct finding_case cases[] = {
       START "mov.u64 %rd5, l; st.local.u64 [%rd5+16], %rd1;", 64, SIMT_OUT_OF_BOUNDS },
 };
 
-static void each_fault_is_found_and_its_twin_is_clean(void **state)
+TEST(each_fault_is_found_and_its_twin_is_clean)
 {
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         _Alignas(256) uint32_t memory[WORDS] = { 0 };
@@ -158,7 +158,7 @@ static void each_fault_is_found_and_its_twin_is_clean(void **state)
 }
 
 /* All of a run, each once, in their order; what follows an access that is none goes on. */
-static void all_findings_of_a_run_are_kept(void **state)
+TEST(all_findings_of_a_run_are_kept)
 {
     static const enum simt_finding_kind expected[] = { SIMT_UNWRITTEN, SIMT_OUT_OF_BOUNDS,
                                                        SIMT_SAME_ADDRESS, SIMT_TRAP };
@@ -186,7 +186,7 @@ static void all_findings_of_a_run_are_kept(void **state)
 
 /* Lanes far from each other, of which the last one begins inside an array and ends beyond it; and
  * lanes that all do. */
-static void a_wide_access_that_straddles_the_end_is_found(void **state)
+TEST(a_wide_access_that_straddles_the_end_is_found)
 {
     static const struct {
         const char *text;
@@ -223,7 +223,7 @@ static void a_wide_access_that_straddles_the_end_is_found(void **state)
 
 /* Lanes leave one by one, each by a branch inside the branch of the one before. The ways of the
  * many run first, so that all 31 lanes that left wait, and 31 places where lanes meet. */
-static void lanes_part_as_often_as_there_are_lanes(void **state)
+TEST(lanes_part_as_often_as_there_are_lanes)
 {
     _Alignas(256) uint32_t memory[WORDS] = { 0 };
     struct ptx_machine machine;
@@ -250,7 +250,7 @@ static void lanes_part_as_often_as_there_are_lanes(void **state)
 
 /* A finding names the instruction, the source line and the thread; closed bytes are no memory, and
  * what is allowed by the kernel's name is no finding. */
-static void a_finding_says_where_and_may_be_allowed(void **state)
+TEST(a_finding_says_where_and_may_be_allowed)
 {
     _Alignas(256) uint32_t memory[WORDS] = { 0 };
     struct ptx_machine machine;
@@ -296,7 +296,7 @@ static enum simt_finding_kind launch(struct ptx_machine *machine, uint32_t strea
 
 /* A kernel on stream 1 writes 128 bytes. Another stream must use them after it, and a write to them
  * must come after every read of them. */
-static void work_of_streams_that_nothing_orders_is_found(void **state)
+TEST(work_of_streams_that_nothing_orders_is_found)
 {
     _Alignas(256) uint32_t memory[WORDS] = { 0 }, hosts[1] = { 0 };
     struct ptx_machine machine;
@@ -322,7 +322,7 @@ static void work_of_streams_that_nothing_orders_is_found(void **state)
 }
 
 /* A launch hands over exactly the kernel's arguments. */
-static void arguments_of_another_size_are_found(void **state)
+TEST(arguments_of_another_size_are_found)
 {
     const struct simt_grid grid = { .blocks = { 1, 1, 1 }, .threads = { 32, 1, 1 } };
     const void *arguments[] = { "12345678" };
@@ -362,7 +362,7 @@ static uint32_t collatz(uint32_t thread)
 }
 
 /* Each lane leaves the loop in its own time, and branches within it. */
-static void lanes_part_and_meet_again(void **state)
+TEST(lanes_part_and_meet_again)
 {
     run_and_compare("",
                     START "add.u32 %r2, %r1, 1; mov.u32 %r3, 0;\n"
@@ -381,7 +381,7 @@ static uint32_t half_sum(uint32_t thread)
 }
 
 /* A reduction by shuffles; lanes that return early take no part in what follows. */
-static void shuffles_add_up_the_lanes(void **state)
+TEST(shuffles_add_up_the_lanes)
 {
     run_and_compare("",
                     START "mov.u32 %r2, %r1;\n"
@@ -404,7 +404,7 @@ static uint32_t exchanged(uint32_t thread)
 }
 
 /* Shuffles up and by index within segments of 8 lanes, a ballot, and a vote. */
-static void lanes_exchange_numbers(void **state)
+TEST(lanes_exchange_numbers)
 {
     run_and_compare(
         "",
@@ -439,7 +439,7 @@ static uint32_t reduced(uint32_t thread)
            17 * any;
 }
 
-static void lanes_reduce_their_numbers(void **state)
+TEST(lanes_reduce_their_numbers)
 {
     run_and_compare("",
                     START "sub.u32 %r2, %r1, 40; redux.sync.add.s32 %r3, %r2, -1;\n"
@@ -459,7 +459,7 @@ static uint32_t counted(uint32_t thread)
     return thread % 10 + 100 * ((10 - thread % 10) % 10) + 10000 * (thread / 2);
 }
 
-static void atomic_operations_count_up_and_down(void **state)
+TEST(atomic_operations_count_up_and_down)
 {
     run_and_compare("",
                     START "atom.global.inc.u32 %r2, [%rd1+512], 9;\n"
@@ -476,7 +476,7 @@ static uint32_t voted(uint32_t thread)
     return 70 + 1000 * (96 + 1 + 2) + thread;
 }
 
-static void threads_vote_at_barriers(void **state)
+TEST(threads_vote_at_barriers)
 {
     run_and_compare("",
                     START "setp.lt.u32 %p1, %r1, 70; setp.ge.u32 %p2, %r1, 0;\n"
@@ -498,7 +498,7 @@ static uint32_t reversed(uint32_t thread)
 }
 
 /* Four warps of two blocks turn their numbers round by way of shared memory. */
-static void a_block_exchanges_by_shared_memory(void **state)
+TEST(a_block_exchanges_by_shared_memory)
 {
     run_and_compare(
         SHARED,
@@ -520,7 +520,7 @@ static uint32_t atomics(uint32_t thread)
     return thread < 3 ? expected[thread] : 0;
 }
 
-static void atomic_operations_add_up(void **state)
+TEST(atomic_operations_add_up)
 {
     run_and_compare("",
                     START
@@ -532,7 +532,7 @@ static void atomic_operations_add_up(void **state)
 /* Sectors, by hand: 32 words in a row are 4 sectors; at a distance of 32 bytes each has its own; in
  * pairs of 16 bytes, 32 bytes apart, a request of 512 bytes touches 32 sectors where 16 would
  * do. */
-static void sectors_are_counted(void **state)
+TEST(sectors_are_counted)
 {
     static const struct {
         const char *body;
@@ -567,7 +567,7 @@ static void sectors_are_counted(void **state)
 
 /* Passes of shared memory: a word per bank is one; a column of 32 words in one bank is 32; a word
  * for all is one. */
-static void passes_of_the_banks_and_lanes_are_counted(void **state)
+TEST(passes_of_the_banks_and_lanes_are_counted)
 {
     static const struct {
         const char *address;
@@ -598,11 +598,3 @@ static void passes_of_the_banks_and_lanes_are_counted(void **state)
         ptx_machine_close(&machine);
     }
 }
-
-TESTS(each_fault_is_found_and_its_twin_is_clean, all_findings_of_a_run_are_kept,
-      a_wide_access_that_straddles_the_end_is_found, lanes_part_as_often_as_there_are_lanes,
-      a_finding_says_where_and_may_be_allowed, work_of_streams_that_nothing_orders_is_found,
-      arguments_of_another_size_are_found, lanes_part_and_meet_again, shuffles_add_up_the_lanes,
-      lanes_exchange_numbers, lanes_reduce_their_numbers, threads_vote_at_barriers,
-      atomic_operations_count_up_and_down, a_block_exchanges_by_shared_memory,
-      atomic_operations_add_up, sectors_are_counted, passes_of_the_banks_and_lanes_are_counted)

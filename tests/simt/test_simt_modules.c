@@ -48,7 +48,7 @@ static enum simt_finding_kind run_module(const char *text, size_t shared_bytes, 
 
 /* Dynamic memory begins after the kernel's own 36 bytes, at the next multiple of 16; two names are
  * one address. */
-static void dynamic_shared_memory_follows_the_kernels_own(void **state)
+TEST(dynamic_shared_memory_follows_the_kernels_own)
 {
     static const char text[] =
         HEAD ".extern .shared .align 16 .b8 d[];\n.extern .shared .align 8 .b8 e[];\n" KERNEL(
@@ -73,7 +73,7 @@ static void dynamic_shared_memory_follows_the_kernels_own(void **state)
 }
 
 /* A kernel has the module's variables that it uses, and no other. */
-static void a_modules_shared_memory_is_of_the_kernels_that_use_it(void **state)
+TEST(a_modules_shared_memory_is_of_the_kernels_that_use_it)
 {
     static const char text[] =
         HEAD ".shared .align 4 .b8 unused[512];\n.shared .align 4 .u32 a;\n"
@@ -99,7 +99,7 @@ static void a_modules_shared_memory_is_of_the_kernels_that_use_it(void **state)
 }
 
 /* Floats, bytes, addresses; loads of constants are no loads of global memory. */
-static void constants_and_variables_have_their_values(void **state)
+TEST(constants_and_variables_have_their_values)
 {
     static const char text[] = HEAD
         ".const .align 4 .f32 c[3] = {0f3F800000, 0f40000000, 0f40400000};\n"
@@ -137,7 +137,7 @@ static void constants_and_variables_have_their_values(void **state)
          "}\nret;\n}\n"
 
 /* Functions, textures and other kernels may be in a module; asked for alone they are refused. */
-static void what_is_not_asked_for_is_passed_over(void **state)
+TEST(what_is_not_asked_for_is_passed_over)
 {
     static const char text[] = ODD KERNEL("strange", "", "wgmma.fence.sync.aligned;")
         KERNEL("k", "", "add.s32 %r2, %r1, 5; st.global.u32 [%rd3], %r2;")
@@ -181,7 +181,7 @@ static void what_is_not_asked_for_is_passed_over(void **state)
          "ld.param.b32 %r4, [y]; }\nmad.lo.s32 %r3, %r3, 1000, %r4; st.param.b32 [r], %r3;\n}\n"   \
          ".func again (.param .b32 a)\n{\n{ .param .b32 x; call again, (x); }\nret;\n}\n"
 
-static void functions_are_called(void **state)
+TEST(functions_are_called)
 {
     static const char text[] = CALLS KERNEL(
         "k", "",
@@ -222,7 +222,7 @@ static void functions_are_called(void **state)
 /* "%****...d", of which the first width counts: none may overflow the format. */
 #define STARS "42,42,42,42,42,42,42,42,42,42,42,42,42,42,42,42,42,42,42,42,"
 
-static void kernels_print_allocate_and_assert(void **state)
+TEST(kernels_print_allocate_and_assert)
 {
     static const char stars[] =
         PRINTS ".global .align 1 .b8 g[64] = {37," STARS STARS STARS "100,10,0};\n" KERNEL(
@@ -282,7 +282,7 @@ static void kernels_print_allocate_and_assert(void **state)
 }
 
 /* A text that ends anywhere is refused, or has less in it. */
-static void a_module_that_is_cut_is_no_crash(void **state)
+TEST(a_module_that_is_cut_is_no_crash)
 {
     static const char text[] =
         ODD ".shared .align 4 .b8 t[64];\n.const .u32 c[2] = {1, 2};\n" KERNEL(
@@ -328,7 +328,7 @@ static const char *const instructions[] = {
 };
 
 /* docs/kernels.md lists those that no table has. */
-static void the_document_lists_what_is_unknown(void **state)
+TEST(the_document_lists_what_is_unknown)
 {
     char wanted[4096] = "";
 
@@ -342,9 +342,3 @@ static void the_document_lists_what_is_unknown(void **state)
     strcat(wanted, "\n");
     document_list(DOCUMENTS "/kernels.md", "unknown", wanted);
 }
-
-TESTS(dynamic_shared_memory_follows_the_kernels_own,
-      a_modules_shared_memory_is_of_the_kernels_that_use_it,
-      constants_and_variables_have_their_values, what_is_not_asked_for_is_passed_over,
-      the_document_lists_what_is_unknown, functions_are_called, kernels_print_allocate_and_assert,
-      a_module_that_is_cut_is_no_crash)

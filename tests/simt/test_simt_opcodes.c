@@ -389,22 +389,21 @@ static void check(const struct instruction_case *row)
     ptx_machine_close(&machine);
 }
 
-#define TEST(rows)                                                                                 \
-    static void rows##_are_as_the_reference_says(void **state)                                     \
+#define ROWS(rows)                                                                                 \
+    TEST(rows##_are_as_the_reference_says)                                                         \
     {                                                                                              \
-        (void)state;                                                                               \
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++) check(&rows[i]);                             \
     }
-TEST(integers)
-TEST(comparisons)
-TEST(reals)
-TEST(conversions)
-TEST(halves)
-TEST(moves)
+ROWS(integers)
+ROWS(comparisons)
+ROWS(reals)
+ROWS(conversions)
+ROWS(halves)
+ROWS(moves)
 
 /* Anything that the machine does not know is an error with its line, and the machine is as
  * before. */
-static void what_is_unknown_is_refused_with_its_line(void **state)
+TEST(what_is_unknown_is_refused_with_its_line)
 {
     static const char *const bodies[] = {
         "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%r1}, {%r2}, {%r3}, {%r4};",
@@ -443,8 +442,3 @@ static void what_is_unknown_is_refused_with_its_line(void **state)
         simt_close(simt);
     }
 }
-
-TESTS(integers_are_as_the_reference_says, comparisons_are_as_the_reference_says,
-      reals_are_as_the_reference_says, conversions_are_as_the_reference_says,
-      halves_are_as_the_reference_says, moves_are_as_the_reference_says,
-      what_is_unknown_is_refused_with_its_line)

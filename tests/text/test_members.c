@@ -116,7 +116,7 @@ static const char AS_DOCUMENT[] =
     "\"texts\":[\"a\",\"b\"],\"two\":[1,0.5],\"parts\":[{\"at\":1},{\"at\":-2}],"
     "\"inner\":{\"at\":9},\"other\":null}}";
 
-static void a_document_has_the_numbers_of_cjson(void **state)
+TEST(a_document_has_the_numbers_of_cjson)
 {
     char *text = written(false, &example);
     struct json json = { .out_of_memory = false };
@@ -149,7 +149,7 @@ static struct whole read_whole(struct arena *arena, const char *text, bool is_le
     return whole;
 }
 
-static void what_is_written_exactly_comes_back(void **state)
+TEST(what_is_written_exactly_comes_back)
 {
     char *text = written(true, &example), fault[120];
     struct arena *arena = arena_open();
@@ -192,7 +192,7 @@ static void replace(char *to, size_t size, const char *from, const char *piece, 
     snprintf(to, size, "%.*s%s%s", (int)(at - from), from, by, at + strlen(piece));
 }
 
-static void each_fault_is_named(void **state)
+TEST(each_fault_is_named)
 {
     static const struct {
         const char *piece, *by, *fault;
@@ -234,7 +234,7 @@ static void each_fault_is_named(void **state)
     free(text);
 }
 
-static void lenient_reading_leaves_what_is_missing_as_it_was(void **state)
+TEST(lenient_reading_leaves_what_is_missing_as_it_was)
 {
     struct arena *arena = arena_open();
     char fault[120];
@@ -254,6 +254,3 @@ static void lenient_reading_leaves_what_is_missing_as_it_was(void **state)
     assert_int_equal(part.at, 5);
     arena_close(arena);
 }
-
-TESTS(a_document_has_the_numbers_of_cjson, what_is_written_exactly_comes_back, each_fault_is_named,
-      lenient_reading_leaves_what_is_missing_as_it_was)

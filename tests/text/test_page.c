@@ -29,7 +29,7 @@ static void check(void (*print)(const struct page *page), bool markdown, const c
     free(text);
 }
 
-static void lines_are_broken_at_spaces(void **state)
+TEST(lines_are_broken_at_spaces)
 {
     char *text = NULL;
     size_t size = 0;
@@ -42,7 +42,7 @@ static void lines_are_broken_at_spaces(void **state)
     free(text);
 }
 
-static void a_command_can_be_pasted_at_any_width(void **state)
+TEST(a_command_can_be_pasted_at_any_width)
 {
     static const char command[] = "chokepoint train --model=light --launch=graph";
     char *text = NULL;
@@ -66,7 +66,7 @@ static void print_commands(const struct page *page)
     page_command(page, "", "explain %s", "item_sync");
 }
 
-static void a_command_of_a_page_can_be_pasted_from_any_folder(void **state)
+TEST(a_command_of_a_page_can_be_pasted_from_any_folder)
 {
     char *called = program_invocation_name;
 
@@ -89,7 +89,7 @@ static void a_command_of_a_page_can_be_pasted_from_any_folder(void **state)
     program_invocation_name = called;
 }
 
-static void a_command_is_not_broken_within_a_quoted_word(void **state)
+TEST(a_command_is_not_broken_within_a_quoted_word)
 {
     char word[64], *text = NULL;
     size_t size = 0;
@@ -132,7 +132,7 @@ static void print_checks(const struct page *page)
         page_row_inked(page, columns, 5, rows[i], inks[i]);
 }
 
-static void columns_are_padded_wrapped_and_continued_below(void **state)
+TEST(columns_are_padded_wrapped_and_continued_below)
 {
     check(print_checks, false,
           "       name    value expected\n"
@@ -158,7 +158,7 @@ static void print_parts(const struct page *page)
     page_summary(page, "%d scenario: %d reproduced", 1, 1);
 }
 
-static void parts_have_headings_notes_and_totals(void **state)
+TEST(parts_have_headings_notes_and_totals)
 {
     check(print_parts, false,
           "\nitem_sync  loss_every 1 -> 20 reproduced\n"
@@ -180,7 +180,7 @@ static void print_contents(const struct page *page)
 }
 
 /* The anchor is what GitHub makes of the heading. */
-static void contents_link_to_titles(void **state)
+TEST(contents_link_to_titles)
 {
     check(print_contents, false,
           "  a_b: The loop's 2 Half-steps\n"
@@ -197,7 +197,7 @@ static void print_code(const struct page *page)
     page_code_end(page);
 }
 
-static void code_stands_in_a_fence(void **state)
+TEST(code_stands_in_a_fence)
 {
     check(print_code, false, "echo *\n");
     check(print_code, true, "\n```sh\necho *\n```\n");
@@ -212,7 +212,7 @@ static void print_names(const struct page *page)
     page_row(page, columns, 2, cells);
 }
 
-static void control_characters_are_not_obeyed_in_any_column(void **state)
+TEST(control_characters_are_not_obeyed_in_any_column)
 {
     check(print_names, false, "  a?[1mb c?d?gnp\n");
     check(print_names, true, "| a?\\[1mb | c?d?gnp |\n");
@@ -226,7 +226,7 @@ static void print_markup(const struct page *page)
     page_row(page, columns, 1, cells);
 }
 
-static void markdown_of_any_kind_is_escaped_in_cells(void **state)
+TEST(markdown_of_any_kind_is_escaped_in_cells)
 {
     check(print_markup, true, "| a\\|b \\<i> \\[x](y) \\*z\\* \\`k\\` \\_u\\_ snake_case \\\\ |\n");
 }
@@ -276,7 +276,7 @@ static void print_kernels(const struct page *page)
 
 /* The occupancy is unknown in every row, the longest time is the first to go, and names that are
  * alike at their ends are cut where they differ. */
-static void a_table_is_fitted_by_rule(void **state)
+TEST(a_table_is_fitted_by_rule)
 {
     check_at(print_kernels, 0,
              "     total      max kernel\n"
@@ -310,7 +310,7 @@ static void print_effects(const struct page *page)
     page_rows_print(page, table);
 }
 
-static void columns_that_must_stay_stand_on_a_line_below(void **state)
+TEST(columns_that_must_stay_stand_on_a_line_below)
 {
     check_at(print_effects, 48,
              "               before effect       interval\n"
@@ -333,7 +333,7 @@ static void print_long_cells(const struct page *page)
     page_row(page, columns, 3, cells);
 }
 
-static void a_cell_too_long_for_its_line_is_wrapped_at_spaces(void **state)
+TEST(a_cell_too_long_for_its_line_is_wrapped_at_spaces)
 {
     check_at(print_long_cells, 40,
              "  load   a value that is longer than its\n"
@@ -349,7 +349,7 @@ static void print_long_names(const struct page *page)
                 "/a/path/that/nothing/cuts/where/it/is/long");
 }
 
-static void long_names_in_sentences_lose_their_middle_and_paths_nothing(void **state)
+TEST(long_names_in_sentences_lose_their_middle_and_paths_nothing)
 {
     check_at(print_long_names, 40,
              "  a/name/that/is/longer/than/half/a/...:\n"
@@ -367,7 +367,7 @@ static void print_wide_parts(const struct page *page)
     page_item(page, 1, "launch_bound", "The device waits for launches", INK_BAD, "critical");
 }
 
-static void texts_that_do_not_fit_beside_their_note_go_on_below(void **state)
+TEST(texts_that_do_not_fit_beside_their_note_go_on_below)
 {
     check_at(print_wide_parts, 40,
              "a title of more than forty columns is\n"
@@ -378,7 +378,7 @@ static void texts_that_do_not_fit_beside_their_note_go_on_below(void **state)
              "     waits for launches\n");
 }
 
-static void colours_are_for_terminals_or_as_they_are_asked_for(void **state)
+TEST(colours_are_for_terminals_or_as_they_are_asked_for)
 {
     FILE *file = tmpfile();
 
@@ -388,14 +388,3 @@ static void colours_are_for_terminals_or_as_they_are_asked_for(void **state)
     assert_false(console_is_coloured(COLOR_AUTO, file)); /* no terminal */
     fclose(file);
 }
-
-TESTS(lines_are_broken_at_spaces, a_command_can_be_pasted_at_any_width,
-      a_command_of_a_page_can_be_pasted_from_any_folder,
-      a_command_is_not_broken_within_a_quoted_word, columns_are_padded_wrapped_and_continued_below,
-      parts_have_headings_notes_and_totals, contents_link_to_titles, code_stands_in_a_fence,
-      control_characters_are_not_obeyed_in_any_column, markdown_of_any_kind_is_escaped_in_cells,
-      a_table_is_fitted_by_rule, columns_that_must_stay_stand_on_a_line_below,
-      a_cell_too_long_for_its_line_is_wrapped_at_spaces,
-      long_names_in_sentences_lose_their_middle_and_paths_nothing,
-      texts_that_do_not_fit_beside_their_note_go_on_below,
-      colours_are_for_terminals_or_as_they_are_asked_for)

@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-static void changes_are_faster_or_slower_down_or_up_or_none(void **state)
+TEST(changes_are_faster_or_slower_down_or_up_or_none)
 {
     static const struct {
         struct change_figures change;
@@ -49,7 +49,7 @@ static void changes_are_faster_or_slower_down_or_up_or_none(void **state)
     }
 }
 
-static void words_stand_around_the_factor_in_order(void **state)
+TEST(words_stand_around_the_factor_in_order)
 {
     static const struct {
         bool is_time, shrinks;
@@ -70,5 +70,3 @@ static void words_stand_around_the_factor_in_order(void **state)
         assert_string_equal(words, cases[i].words);
     }
 }
-
-TESTS(changes_are_faster_or_slower_down_or_up_or_none, words_stand_around_the_factor_in_order)

@@ -2,7 +2,7 @@
 #include "harness/base/figures/number.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
-static void whole_numbers_within_their_limits(void **state)
+TEST(whole_numbers_within_their_limits)
 {
     static const struct {
         const char *text;
@@ -34,7 +34,7 @@ static void whole_numbers_within_their_limits(void **state)
                      STATUS_BAD_USAGE);
 }
 
-static void unsigned_numbers_use_all_their_bits(void **state)
+TEST(unsigned_numbers_use_all_their_bits)
 {
     static const char *const wrong[] = { "18446744073709551616", "-1", "+1", " 1", "", "1 " };
     uint64_t number;
@@ -47,7 +47,7 @@ static void unsigned_numbers_use_all_their_bits(void **state)
         assert_int_equal(number_unsigned(&number, "seed", wrong[i]), STATUS_BAD_USAGE);
 }
 
-static void bytes_are_in_powers_of_1024(void **state)
+TEST(bytes_are_in_powers_of_1024)
 {
     static const struct {
         const char *text;
@@ -90,7 +90,7 @@ static void bytes_are_in_powers_of_1024(void **state)
     assert_string_equal(status_last()->text, "--size=1P: give bytes above 0, as in 512MiB or 2G");
 }
 
-static void seconds_above_zero(void **state)
+TEST(seconds_above_zero)
 {
     static const char *const wrong[] = { "0", "-1", "60.5", "nan", "inf", "1s", "", "1e999" };
     double seconds;
@@ -103,7 +103,7 @@ static void seconds_above_zero(void **state)
     assert_string_equal(status_last()->text, "--time=1e999: give seconds above 0, at most 60");
 }
 
-static void durations_have_a_unit(void **state)
+TEST(durations_have_a_unit)
 {
     static const struct {
         const char *text;
@@ -125,6 +125,3 @@ static void durations_have_a_unit(void **state)
     assert_string_equal(status_last()->text,
                         "--soak=infh: give a duration, as in 90s, 10m or 1h, at most 2h");
 }
-
-TESTS(whole_numbers_within_their_limits, unsigned_numbers_use_all_their_bits,
-      bytes_are_in_powers_of_1024, seconds_above_zero, durations_have_a_unit)

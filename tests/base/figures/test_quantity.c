@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-static void quantities_have_three_digits_and_a_unit_of_their_size(void **state)
+TEST(quantities_have_three_digits_and_a_unit_of_their_size)
 {
     static const struct {
         double value;
@@ -45,7 +45,7 @@ static void quantities_have_three_digits_and_a_unit_of_their_size(void **state)
     }
 }
 
-static void durations_and_factors(void **state)
+TEST(durations_and_factors)
 {
     static const struct {
         double seconds;
@@ -66,5 +66,3 @@ static void durations_and_factors(void **state)
     quantity_factor(text, 1250.2);
     assert_string_equal(text, "1250x");
 }
-
-TESTS(quantities_have_three_digits_and_a_unit_of_their_size, durations_and_factors)

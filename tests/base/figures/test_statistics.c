@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-static void median_of_known_samples(void **state)
+TEST(median_of_known_samples)
 {
     static const struct {
         int count;
@@ -24,7 +24,7 @@ static void median_of_known_samples(void **state)
         assert_true(stats_median(cases[i].ns, cases[i].count) == cases[i].median);
 }
 
-static void percentiles_are_linear_between_samples(void **state)
+TEST(percentiles_are_linear_between_samples)
 {
     static const double values[] = { 50, 10, 40, 20, 30 };
     static const struct {
@@ -38,7 +38,7 @@ static void percentiles_are_linear_between_samples(void **state)
     assert_true(isnan(stats_percentile(values, 5, NAN)));
 }
 
-static void spread_of_known_samples(void **state)
+TEST(spread_of_known_samples)
 {
     static const double values[] = { 2, 4, 4, 4, 5, 5, 7, 9 };
 
@@ -47,7 +47,7 @@ static void spread_of_known_samples(void **state)
     assert_float_equal(stats_cv(values, 8), sqrt(32.0 / 7) / 5, 1e-12);
 }
 
-static void what_was_not_measured_stays_so(void **state)
+TEST(what_was_not_measured_stays_so)
 {
     static const double values[] = { 1, NAN, 3, 4, 5, 6, 7 };
     struct confidence_interval interval = stats_median_interval(values, 7);
@@ -64,7 +64,7 @@ static void what_was_not_measured_stays_so(void **state)
 }
 
 /* Ranks and coverage as tables of the sign test give them. */
-static void ranks_of_the_interval_are_those_of_the_binomial(void **state)
+TEST(ranks_of_the_interval_are_those_of_the_binomial)
 {
     static const struct {
         int count, rank;
@@ -90,7 +90,7 @@ static void ranks_of_the_interval_are_those_of_the_binomial(void **state)
     assert_true(stats_interval_rank(5000, &coverage) > 2400 && coverage > 0.95 && coverage < 0.953);
 }
 
-static void interval_is_second_to_eighth_of_nine(void **state)
+TEST(interval_is_second_to_eighth_of_nine)
 {
     static const double values[] = { 9, 1, 8, 2, 7, 3, 6, 4, 5 };
     struct confidence_interval interval = stats_median_interval(values, 9);
@@ -102,7 +102,7 @@ static void interval_is_second_to_eighth_of_nine(void **state)
     assert_true(stats_interval_is_enough(&interval));
 }
 
-static void below_six_samples_the_whole_range_is_not_enough(void **state)
+TEST(below_six_samples_the_whole_range_is_not_enough)
 {
     static const double values[] = { 4, 2, 3, 5, 1 };
     static const double coverage[] = { 0, 0.5, 0.75, 0.875, 0.9375 };
@@ -119,7 +119,7 @@ static void below_six_samples_the_whole_range_is_not_enough(void **state)
 /* Skewed samples whose true median is 1: exp(normal), and one in eight of them three times as
  * long. */
 /* 6 samples leave out 3.1%, which leaves 1.9% for the looks at 9, 12 and 15 together. */
-static void more_looks_share_the_five_percent(void **state)
+TEST(more_looks_share_the_five_percent)
 {
     static const struct {
         int first, count, rank;
@@ -143,7 +143,7 @@ static double skewed_sample(struct random *random)
     return value > 1 && random_below(random, 4) == 0 ? 3 * value : value;
 }
 
-static void interval_holds_the_true_median_as_often_as_it_says(void **state)
+TEST(interval_holds_the_true_median_as_often_as_it_says)
 {
     static const int counts[] = { 6, 9, 20 };
     enum { ROUNDS = 20000 };
@@ -166,7 +166,7 @@ static void interval_holds_the_true_median_as_often_as_it_says(void **state)
 }
 
 /* Looks at 6, 9, 12 and 15 samples: that any of the four intervals misses is rarer than 5%. */
-static void all_looks_together_hold_the_median(void **state)
+TEST(all_looks_together_hold_the_median)
 {
     enum { ROUNDS = 20000, MOST = 15 };
     struct random random = random_seed(1, 3);
@@ -186,7 +186,7 @@ static void all_looks_together_hold_the_median(void **state)
     assert_true(missed > ROUNDS / 50); /* or the intervals are wider than they need be */
 }
 
-static void factors_pair_by_pair(void **state)
+TEST(factors_pair_by_pair)
 {
     static const double larger[] = { 6, 0, 5, 0, -1, NAN, 3 };
     static const double smaller[] = { 3, 2, 0, 0, 2, 1, 3 };
@@ -202,7 +202,7 @@ static void factors_pair_by_pair(void **state)
     assert_true(factors[6] == 1);
 }
 
-static void growth_is_half_and_steady(void **state)
+TEST(growth_is_half_and_steady)
 {
     static const struct {
         double values[12];
@@ -223,7 +223,7 @@ static void growth_is_half_and_steady(void **state)
     assert_true(early == 11 && late == 20);
 }
 
-static void a_difference_needs_the_whole_interval(void **state)
+TEST(a_difference_needs_the_whole_interval)
 {
     static const struct {
         struct confidence_interval interval;
@@ -244,10 +244,3 @@ static void a_difference_needs_the_whole_interval(void **state)
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
         assert_int_equal(stats_change(&cases[i].interval, 1.05), cases[i].change);
 }
-
-TESTS(median_of_known_samples, percentiles_are_linear_between_samples, spread_of_known_samples,
-      what_was_not_measured_stays_so, ranks_of_the_interval_are_those_of_the_binomial,
-      interval_is_second_to_eighth_of_nine, below_six_samples_the_whole_range_is_not_enough,
-      interval_holds_the_true_median_as_often_as_it_says, more_looks_share_the_five_percent,
-      all_looks_together_hold_the_median, factors_pair_by_pair,
-      a_difference_needs_the_whole_interval, growth_is_half_and_steady)

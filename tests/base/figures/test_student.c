@@ -19,7 +19,7 @@ static void assert_relative(double value, double expected, double limit)
 
 /* Abramowitz and Stegun 26.7.3 and 26.7.4: 2/pi atan(1/t), 1 - s and 1 - s (1 + c/2), where s is
  * t / sqrt(freedom + t^2) and c is 1 - s^2. */
-static void two_sided_is_that_of_the_closed_forms(void **state)
+TEST(two_sided_is_that_of_the_closed_forms)
 {
     for (double t = 0.0625; t <= 8; t *= 1.25) {
         double two = t / sqrt(2 + t * t), four = t / sqrt(4 + t * t);
@@ -34,7 +34,7 @@ static void two_sided_is_that_of_the_closed_forms(void **state)
 /* Computed with mpmath 1.3: betainc(freedom / 2, 1 / 2, 0, freedom / (freedom + t * t),
  * regularized=True). With 5000 degrees the logarithms of gamma are near 2e4, so double keeps
  * 4e-12. */
-static void two_sided_is_that_of_mpmath(void **state)
+TEST(two_sided_is_that_of_mpmath)
 {
     static const struct {
         double freedom, t, expected;
@@ -53,7 +53,7 @@ static void two_sided_is_that_of_mpmath(void **state)
 }
 
 /* Critical values of t, two-sided (Fisher and Yates, "Statistical Tables", table III). */
-static void critical_t_is_that_of_the_tables(void **state)
+TEST(critical_t_is_that_of_the_tables)
 {
     static const struct {
         double freedom, five, one;
@@ -70,6 +70,3 @@ static void critical_t_is_that_of_the_tables(void **state)
     assert_true(student_two_sided(INFINITY, 7) == 0);
     assert_true(isnan(student_two_sided(NAN, 7)));
 }
-
-TESTS(two_sided_is_that_of_the_closed_forms, two_sided_is_that_of_mpmath,
-      critical_t_is_that_of_the_tables)

@@ -40,7 +40,7 @@ static int64_t count_of(const unsigned char *bytes, int64_t size, unsigned char 
     return count;
 }
 
-static void items_are_zeros_and_apart(void **state)
+TEST(items_are_zeros_and_apart)
 {
     static const int64_t sizes[] = { 0, 1, 3, 16, 100, 5000, 70000, 300000 };
     struct arena *arena = arena_open();
@@ -60,7 +60,7 @@ static void items_are_zeros_and_apart(void **state)
 }
 
 /* Two at once, so that neither is alone at the end of a block. */
-static void arrays_grow(void **state)
+TEST(arrays_grow)
 {
     struct arena *arena = arena_open();
     int64_t *first = NULL, *second = NULL, first_room = 0, second_room = 0, right = 0;
@@ -77,7 +77,7 @@ static void arrays_grow(void **state)
     arena_close(arena);
 }
 
-static void a_scratch_arena_gives_its_memory_back(void **state)
+TEST(a_scratch_arena_gives_its_memory_back)
 {
     struct arena *arena = arena_open();
     int64_t before = resident();
@@ -95,7 +95,7 @@ static void a_scratch_arena_gives_its_memory_back(void **state)
     arena_close(arena);
 }
 
-static void a_large_array_is_not_copied(void **state)
+TEST(a_large_array_is_not_copied)
 {
     struct arena *arena = arena_open();
     int64_t *items = NULL, room = 0;
@@ -141,7 +141,7 @@ static void grow_without_end(struct arena *arena, void *context)
     wish->ended = true;
 }
 
-static void lack_ends_the_work_alone(void **state)
+TEST(lack_ends_the_work_alone)
 {
     static const struct wish wishes[] = {
         { .count = INT64_MAX, .size = 1 },
@@ -182,7 +182,7 @@ static void run_inside(struct arena *arena, void *context)
 }
 
 /* Each failure returns to the innermost run. */
-static void runs_nest(void **state)
+TEST(runs_nest)
 {
     struct arena *arena = arena_open();
     enum status inner = STATUS_OK;
@@ -229,7 +229,7 @@ static void more_beside(struct arena *arena, void *context)
 }
 
 /* Lack in either ends both; what the other thread took stays, and more can be taken behind it. */
-static void two_work_at_once(void **state)
+TEST(two_work_at_once)
 {
     const struct wish much = { .count = INT64_MAX, .size = 1 }, little = { .count = 10, .size = 1 };
 
@@ -247,7 +247,7 @@ static void two_work_at_once(void **state)
     }
 }
 
-static void accesses_beyond_an_end_are_found(void **state)
+TEST(accesses_beyond_an_end_are_found)
 {
 #if defined(__SANITIZE_ADDRESS__)
     struct arena *arena = arena_open();
@@ -267,7 +267,3 @@ static void accesses_beyond_an_end_are_found(void **state)
     skip();
 #endif
 }
-
-TESTS(items_are_zeros_and_apart, arrays_grow, a_scratch_arena_gives_its_memory_back,
-      a_large_array_is_not_copied, lack_ends_the_work_alone, runs_nest, two_work_at_once,
-      accesses_beyond_an_end_are_found)

@@ -13,7 +13,7 @@ static void start(struct side_program *program, const char *script, double secon
                      STATUS_OK);
 }
 
-static void what_a_program_prints_and_how_it_ends_is_known(void **state)
+TEST(what_a_program_prints_and_how_it_ends_is_known)
 {
     struct side_program program;
 
@@ -34,7 +34,7 @@ static void what_a_program_prints_and_how_it_ends_is_known(void **state)
     side_program_release(&program);
 }
 
-static void a_megabyte_comes_through_and_of_errors_the_end(void **state)
+TEST(a_megabyte_comes_through_and_of_errors_the_end)
 {
     struct side_program program;
 
@@ -50,7 +50,7 @@ static void a_megabyte_comes_through_and_of_errors_the_end(void **state)
 }
 
 /* One that ignores the request is killed; the others have run meanwhile. */
-static void one_that_hangs_costs_its_own_result_only(void **state)
+TEST(one_that_hangs_costs_its_own_result_only)
 {
     struct side_program programs[3];
     int64_t begin_ns = clock_ns();
@@ -68,7 +68,7 @@ static void one_that_hangs_costs_its_own_result_only(void **state)
 }
 
 /* dd fills a buffer of 200 MB. */
-static void a_program_may_take_so_much_memory_and_no_more(void **state)
+TEST(a_program_may_take_so_much_memory_and_no_more)
 {
     const char *const arguments[] = { "dd",      "if=/dev/zero", "of=/dev/null",
                                       "bs=200M", "count=1",      NULL };
@@ -88,7 +88,7 @@ static void a_program_may_take_so_much_memory_and_no_more(void **state)
     }
 }
 
-static void a_flag_ends_them_at_once(void **state)
+TEST(a_flag_ends_them_at_once)
 {
     static const volatile sig_atomic_t stop = 1;
     struct side_program program;
@@ -99,7 +99,7 @@ static void a_flag_ends_them_at_once(void **state)
     side_program_release(&program);
 }
 
-static void a_program_that_is_not_there_ends_with_127(void **state)
+TEST(a_program_that_is_not_there_ends_with_127)
 {
     const char *const arguments[] = { "nothing", NULL };
     struct side_program program;
@@ -111,8 +111,3 @@ static void a_program_that_is_not_there_ends_with_127(void **state)
     assert_true(side_program_exited(&program, 127));
     side_program_release(&program);
 }
-
-TESTS(what_a_program_prints_and_how_it_ends_is_known,
-      a_megabyte_comes_through_and_of_errors_the_end, one_that_hangs_costs_its_own_result_only,
-      a_program_may_take_so_much_memory_and_no_more, a_flag_ends_them_at_once,
-      a_program_that_is_not_there_ends_with_127)

@@ -21,7 +21,7 @@ static enum status count(void *context, int number)
     return STATUS_OK;
 }
 
-static void each_runs_once_and_has_its_own_error(void **state)
+TEST(each_runs_once_and_has_its_own_error)
 {
     static struct status_error errors[COUNT];
     struct counts counts = { { 0 } };
@@ -37,9 +37,7 @@ static void each_runs_once_and_has_its_own_error(void **state)
     }
 }
 
-static void without_tasks_nothing_runs(void **state)
+TEST(without_tasks_nothing_runs)
 {
     tasks_run(0, count, NULL, NULL);
 }
-
-TESTS(each_runs_once_and_has_its_own_error, without_tasks_nothing_runs)

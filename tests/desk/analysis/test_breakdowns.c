@@ -17,7 +17,7 @@ static struct launches launches_in(const struct analysed *analysed)
     return launches_of(analysed->arena, &analysed->timeline, &captures);
 }
 
-static void launches_are_measured_from_call_to_first_work(void **state)
+TEST(launches_are_measured_from_call_to_first_work)
 {
     struct analysed analysed;
     struct launches launches;
@@ -45,7 +45,7 @@ static void launches_are_measured_from_call_to_first_work(void **state)
 }
 
 /* Launches into a graph do nothing yet; those of other threads may go there as well. */
-static void launches_without_work_are_lost_unless_captured(void **state)
+TEST(launches_without_work_are_lost_unless_captured)
 {
     struct analysed analysed;
     struct launches launches;
@@ -91,7 +91,7 @@ static int queue_at(const struct made_launch *launches, int count, int of)
     return depth;
 }
 
-static void the_queue_is_as_deep_as_counting_says(void **state)
+TEST(the_queue_is_as_deep_as_counting_says)
 {
     enum { ROUNDS = 300, LAUNCHES = 12 };
     unsigned seed = 3;
@@ -120,7 +120,7 @@ static void the_queue_is_as_deep_as_counting_says(void **state)
     }
 }
 
-static void a_graph_is_one_launch(void **state)
+TEST(a_graph_is_one_launch)
 {
     struct analysed analysed;
     struct launches launches;
@@ -137,7 +137,7 @@ static void a_graph_is_one_launch(void **state)
     made_release(&analysed);
 }
 
-static void the_queue_is_counted_by_stream(void **state)
+TEST(the_queue_is_counted_by_stream)
 {
     struct analysed analysed;
 
@@ -160,7 +160,7 @@ static const struct kernel_row *row_named(const struct kernels *kernels,
     return NULL;
 }
 
-static void kernels_are_summed_by_name(void **state)
+TEST(kernels_are_summed_by_name)
 {
     struct analysed analysed;
     struct kernels kernels;
@@ -202,7 +202,7 @@ static void kernels_are_summed_by_name(void **state)
 
 #define GRID(blocks) "\"grid\":" blocks ",\"block\":[32,1,1]"
 
-static void small_grids_count_where_nothing_runs_beside_them(void **state)
+TEST(small_grids_count_where_nothing_runs_beside_them)
 {
     static const struct {
         int stream, start, end;
@@ -240,7 +240,7 @@ static const struct span_row *span_named(const struct spans *spans, const struct
     return NULL;
 }
 
-static void operators_have_self_and_total_time(void **state)
+TEST(operators_have_self_and_total_time)
 {
     static const struct {
         const char *name;
@@ -281,7 +281,7 @@ static void operators_have_self_and_total_time(void **state)
 }
 
 /* The first holds its like and nothing else, as a wrapper of Python does; the second does more. */
-static void a_name_inside_itself_counts_once_in_totals(void **state)
+TEST(a_name_inside_itself_counts_once_in_totals)
 {
     struct analysed analysed;
     struct spans spans;
@@ -307,7 +307,7 @@ static void a_name_inside_itself_counts_once_in_totals(void **state)
 }
 
 /* PyTorch's own annotations have the names of operators at times. */
-static void operators_and_annotations_of_one_name_are_two_rows(void **state)
+TEST(operators_and_annotations_of_one_name_are_two_rows)
 {
     struct analysed analysed;
     struct spans spans;
@@ -326,7 +326,7 @@ static void operators_and_annotations_of_one_name_are_two_rows(void **state)
 }
 
 /* The median of three counts, and 5 us of each are its own cost. */
-static void operators_count_with_the_median_of_their_name(void **state)
+TEST(operators_count_with_the_median_of_their_name)
 {
     struct analysed analysed;
     struct host_operators found;
@@ -352,7 +352,7 @@ static void operators_count_with_the_median_of_their_name(void **state)
 
 #define MEMORY(type, bytes) "\"Device Type\":" type ",\"Device Id\":0,\"Bytes\":" bytes
 
-static void spans_have_the_memory_of_their_time(void **state)
+TEST(spans_have_the_memory_of_their_time)
 {
     static const struct {
         const char *name;
@@ -386,7 +386,7 @@ static void spans_have_the_memory_of_their_time(void **state)
     made_release(&analysed);
 }
 
-static void rows_are_sorted_by_the_keys_of_pytorch(void **state)
+TEST(rows_are_sorted_by_the_keys_of_pytorch)
 {
     static const struct {
         const char *key, *first;
@@ -453,7 +453,7 @@ static void make_layers(void)
     made_add("cpu_op", NODE "torch::autograd::AccumulateGrad", 100, 101, 170, 175, 0);
 }
 
-static void layers_are_grouped_by_kind_shape_and_direction(void **state)
+TEST(layers_are_grouped_by_kind_shape_and_direction)
 {
     static const struct {
         const char *name, *dims;
@@ -484,7 +484,7 @@ static void layers_are_grouped_by_kind_shape_and_direction(void **state)
 }
 
 /* Ours: the number of a layer is left out, and the backward pass has a name of its own. */
-static void numbered_layers_are_one_kind(void **state)
+TEST(numbered_layers_are_one_kind)
 {
     struct operator_kinds kinds;
     struct analysed analysed;
@@ -509,7 +509,7 @@ static void numbered_layers_are_one_kind(void **state)
 }
 
 /* The last character begins within the room for a name and ends outside of it. */
-static void a_long_kind_has_no_half_character(void **state)
+TEST(a_long_kind_has_no_half_character)
 {
     struct operator_kinds kinds;
     struct analysed analysed;
@@ -529,7 +529,7 @@ static void a_long_kind_has_no_half_character(void **state)
 
 /* One launch of a graph on the host; on the stream forward { a { k1 }, k2 } and a kernel of nothing
  * known. */
-static void a_launched_graph_shows_its_operators(void **state)
+TEST(a_launched_graph_shows_its_operators)
 {
     static const struct {
         const char *name;
@@ -574,7 +574,7 @@ static void a_launched_graph_shows_its_operators(void **state)
     made_release(&analysed);
 }
 
-static void phases_are_named_as_here_and_in_pytorch(void **state)
+TEST(phases_are_named_as_here_and_in_pytorch)
 {
     static const struct {
         const char *name;
@@ -616,7 +616,7 @@ static void check_phase(const struct phases *phases, int64_t step, enum phase ph
     assert_int_equal(usage->work_count, work_count);
 }
 
-static void phases_have_their_time_on_host_and_device(void **state)
+TEST(phases_have_their_time_on_host_and_device)
 {
     struct analysed analysed;
     struct phases phases;
@@ -687,7 +687,7 @@ static void an_operator(const char *name, int tid, int start_us, int end_us, boo
                   autograd ? "\"Sequence number\":3" : "");
 }
 
-static void a_closure_is_not_the_optimizers(void **state)
+TEST(a_closure_is_not_the_optimizers)
 {
     begin_optimizer_step(); /* marked */
     made_add("user_annotation", "Optimizer.closure", 100, 100, 52, 120, 0);
@@ -716,7 +716,7 @@ static void a_closure_is_not_the_optimizers(void **state)
     check_closure(30 + 20);
 }
 
-static void without_steps_there_are_no_phases(void **state)
+TEST(without_steps_there_are_no_phases)
 {
     struct analysed analysed;
     struct phases phases;
@@ -730,15 +730,3 @@ static void without_steps_there_are_no_phases(void **state)
     assert_false(phases.seen[PHASE_FORWARD]);
     made_release(&analysed);
 }
-
-TESTS(launches_are_measured_from_call_to_first_work, launches_without_work_are_lost_unless_captured,
-      a_graph_is_one_launch, the_queue_is_as_deep_as_counting_says, the_queue_is_counted_by_stream,
-      kernels_are_summed_by_name, small_grids_count_where_nothing_runs_beside_them,
-      operators_have_self_and_total_time, a_name_inside_itself_counts_once_in_totals,
-      operators_and_annotations_of_one_name_are_two_rows,
-      operators_count_with_the_median_of_their_name, spans_have_the_memory_of_their_time,
-      rows_are_sorted_by_the_keys_of_pytorch, layers_are_grouped_by_kind_shape_and_direction,
-      numbered_layers_are_one_kind, a_long_kind_has_no_half_character,
-      a_launched_graph_shows_its_operators, phases_are_named_as_here_and_in_pytorch,
-      phases_have_their_time_on_host_and_device, a_closure_is_not_the_optimizers,
-      without_steps_there_are_no_phases)

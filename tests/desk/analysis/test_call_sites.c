@@ -50,7 +50,7 @@ static const struct {
 
 static const char OWN[] = "[\"keras\", \"models\", \"train\"]";
 
-static void the_owner_of_code_is_told_by_its_path(void **state)
+TEST(the_owner_of_code_is_told_by_its_path)
 {
     for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) {
         struct frame_name name = frame_name_of(owned[i].name, strlen(owned[i].name));
@@ -61,7 +61,7 @@ static void the_owner_of_code_is_told_by_its_path(void **state)
     }
 }
 
-static void lines_of_notebooks_are_of_cells(void **state)
+TEST(lines_of_notebooks_are_of_cells)
 {
     static const struct {
         const char *file, *text;
@@ -80,7 +80,7 @@ static void lines_of_notebooks_are_of_cells(void **state)
     }
 }
 
-static void calls_read_as_one_would_write_them(void **state)
+TEST(calls_read_as_one_would_write_them)
 {
     static const struct {
         const char *name, *call;
@@ -100,7 +100,7 @@ static void calls_read_as_one_would_write_them(void **state)
     }
 }
 
-static void stacks_are_read_in_both_orders(void **state)
+TEST(stacks_are_read_in_both_orders)
 {
     static const char *const stacks[] = {
         "/venv/lib/python3.7/site-packages/torch/x.py(3): step;model.py(54): run;train.py(9): "
@@ -198,7 +198,7 @@ static void add_training(int step, int helper_us)
     add_call("<built-in method item of Tensor object at 0x7f2>", "train.py:32", end + 1, at + 999);
 }
 
-static void a_call_in_a_helper_is_named_by_its_line(void **state)
+TEST(a_call_in_a_helper_is_named_by_its_line)
 {
     static const struct cost costs[] = { { 801, 999 }, { 1801, 1999 }, { 0, 0 } };
     struct call_place place;
@@ -216,7 +216,7 @@ static void a_call_in_a_helper_is_named_by_its_line(void **state)
 
 /* Only part of the time of run_backward() is the cost, so the line that called it is named. */
 /* A comprehension is a call to Python, and part of a line to its reader. */
-static void comprehensions_belong_to_their_line(void **state)
+TEST(comprehensions_belong_to_their_line)
 {
     static const struct cost costs[] = { { 100, 900 }, { 0, 0 } };
     struct call_place place;
@@ -230,7 +230,7 @@ static void comprehensions_belong_to_their_line(void **state)
     check_place(&place, "train.py:15 in tokenize");
 }
 
-static void time_in_libraries_belongs_to_the_line_that_called_them(void **state)
+TEST(time_in_libraries_belongs_to_the_line_that_called_them)
 {
     static const struct cost costs[] = { { 100, 300 }, { 1100, 1300 }, { 0, 0 } };
     struct call_place place;
@@ -257,7 +257,7 @@ static void add_loading(int own_us)
     add_call("torch/x.py(3): randn", "train.py:21", 115, 125);
 }
 
-static void code_that_a_library_calls_back_is_the_place(void **state)
+TEST(code_that_a_library_calls_back_is_the_place)
 {
     static const struct cost costs[] = { { 100, 900 }, { 0, 0 } };
     struct call_place place;
@@ -275,7 +275,7 @@ static void code_that_a_library_calls_back_is_the_place(void **state)
 }
 
 /* The user's line is the place, and the library's is a place in it. */
-static void the_users_line_comes_before_the_librarys(void **state)
+TEST(the_users_line_comes_before_the_librarys)
 {
     static const struct cost costs[] = { { 100, 900 }, { 0, 0 } };
     static const char IN_KERAS[] = "keras/src/data_adapter.py:293 in pulled, stack()";
@@ -299,7 +299,7 @@ static void the_users_line_comes_before_the_librarys(void **state)
 }
 
 /* What a library calls back is closer to the cost than the call of the library. */
-static void a_library_that_calls_back_is_not_the_place(void **state)
+TEST(a_library_that_calls_back_is_not_the_place)
 {
     static const struct cost costs[] = { { 100, 900 }, { 0, 0 } };
     struct call_place place, library;
@@ -317,7 +317,7 @@ static void a_library_that_calls_back_is_not_the_place(void **state)
 }
 
 /* A generator of the user's around the loader is a function that is all cost. */
-static void code_that_a_library_calls_back_is_found_through_a_generator(void **state)
+TEST(code_that_a_library_calls_back_is_found_through_a_generator)
 {
     static const struct cost costs[] = { { 95, 905 }, { 0, 0 } };
     struct call_place place;
@@ -330,7 +330,7 @@ static void code_that_a_library_calls_back_is_found_through_a_generator(void **s
 
 /* Whatever the line of its name, which is that where it goes on; what it calls is in it, and other
  * functions of the file are not. */
-static void what_the_loop_iterates_over_is_known_by_the_recorders_list(void **state)
+TEST(what_the_loop_iterates_over_is_known_by_the_recorders_list)
 {
     static const struct cost costs[] = { { 100, 900 }, { 0, 0 } };
     struct call_place place;
@@ -358,7 +358,7 @@ static void add_preprocessing(const char *lines[3])
 }
 
 /* Most of the cost is in one function, but no line of it has four fifths. */
-static void a_function_whose_parts_share_the_cost_is_named_whole(void **state)
+TEST(a_function_whose_parts_share_the_cost_is_named_whole)
 {
     static const char *without[3] = { "", "", "" };
     static const char *with[3] = { "run.py:3", "video.py:140", "video.py:150" };
@@ -375,7 +375,7 @@ static void a_function_whose_parts_share_the_cost_is_named_whole(void **state)
 }
 
 /* A loop between two calls has no row of its own. */
-static void time_without_a_call_lies_between_lines(void **state)
+TEST(time_without_a_call_lies_between_lines)
 {
     static const struct cost costs[] = { { 200, 800 }, { 0, 0 } };
     struct call_place place;
@@ -391,7 +391,7 @@ static void time_without_a_call_lies_between_lines(void **state)
     assert_int_equal(place.last_line, 27);
 }
 
-static void cost_that_is_spread_has_no_place(void **state)
+TEST(cost_that_is_spread_has_no_place)
 {
     static const struct cost costs[] = { { 0, 1200 }, { 0, 0 } };
     struct call_place place;
@@ -407,7 +407,7 @@ static void cost_that_is_spread_has_no_place(void **state)
     assert_int_equal(place.kind, PLACE_UNKNOWN);
 }
 
-static void without_python_annotations_and_operators_are_places(void **state)
+TEST(without_python_annotations_and_operators_are_places)
 {
     static const struct cost in_annotation[] = { { 100, 400 }, { 0, 0 } };
     static const struct cost in_operator[] = { { 500, 700 }, { 0, 0 } };
@@ -433,7 +433,7 @@ static void without_python_annotations_and_operators_are_places(void **state)
     }
 }
 
-static void stacks_of_operators_are_places(void **state)
+TEST(stacks_of_operators_are_places)
 {
     static const struct cost costs[] = { { 100, 400 }, { 0, 0 } };
     struct call_place place;
@@ -448,7 +448,7 @@ static void stacks_of_operators_are_places(void **state)
 }
 
 /* The end of a call may be a little later than that of the call around it. */
-static void calls_that_cross_are_cut(void **state)
+TEST(calls_that_cross_are_cut)
 {
     static const struct cost costs[] = { { 100, 300 }, { 0, 0 } };
     struct call_place place;
@@ -461,15 +461,3 @@ static void calls_that_cross_are_cut(void **state)
     place = place_of(costs, 1000);
     check_place(&place, "train.py:5 in f");
 }
-
-TESTS(the_owner_of_code_is_told_by_its_path, lines_of_notebooks_are_of_cells,
-      the_users_line_comes_before_the_librarys, a_library_that_calls_back_is_not_the_place,
-      calls_read_as_one_would_write_them, stacks_are_read_in_both_orders,
-      a_call_in_a_helper_is_named_by_its_line, comprehensions_belong_to_their_line,
-      time_in_libraries_belongs_to_the_line_that_called_them,
-      code_that_a_library_calls_back_is_the_place,
-      code_that_a_library_calls_back_is_found_through_a_generator,
-      what_the_loop_iterates_over_is_known_by_the_recorders_list,
-      a_function_whose_parts_share_the_cost_is_named_whole, time_without_a_call_lies_between_lines,
-      cost_that_is_spread_has_no_place, without_python_annotations_and_operators_are_places,
-      stacks_of_operators_are_places, calls_that_cross_are_cut)

@@ -62,7 +62,7 @@ static void add_step(int number, int start_us, int end_us)
     made_add("user_annotation", name, 100, 100, start_us, end_us, 0);
 }
 
-static void rows_hold_what_host_and_devices_did(void **state)
+TEST(rows_hold_what_host_and_devices_did)
 {
     struct drawn drawn;
     const struct excerpt_row *row;
@@ -103,7 +103,7 @@ static void rows_hold_what_host_and_devices_did(void **state)
 }
 
 /* Steps 1 to 6 compute for half of their time, 7 and 8 for all of it; the mean is 62.5%. */
-static void the_steps_are_those_closest_to_the_mean(void **state)
+TEST(the_steps_are_those_closest_to_the_mean)
 {
     struct drawn drawn;
 
@@ -127,7 +127,7 @@ static void the_steps_are_those_closest_to_the_mean(void **state)
 
 /* Four thousand kernels of 1 us, 2 us apart, are drawn in bars of less than a part of the excerpt,
  * and none is lost. The long one is on its own. */
-static void what_a_pixel_cannot_show_is_drawn_together(void **state)
+TEST(what_a_pixel_cannot_show_is_drawn_together)
 {
     struct drawn drawn;
     const struct excerpt_row *row;
@@ -155,7 +155,7 @@ static void what_a_pixel_cannot_show_is_drawn_together(void **state)
     release(&drawn);
 }
 
-static void without_steps_it_is_the_whole(void **state)
+TEST(without_steps_it_is_the_whole)
 {
     struct drawn drawn;
 
@@ -180,7 +180,7 @@ static void without_steps_it_is_the_whole(void **state)
     release(&drawn);
 }
 
-static void tracks_beyond_the_limit_are_counted(void **state)
+TEST(tracks_beyond_the_limit_are_counted)
 {
     struct drawn drawn;
     int64_t threads = 0, streams = 0;
@@ -213,7 +213,7 @@ static void add_gap(void *context, const struct idle_gap *gap)
     *sum_ns += gap->time.idle_ns;
 }
 
-static void gaps_sum_to_the_idle_time(void **state)
+TEST(gaps_sum_to_the_idle_time)
 {
     struct drawn drawn;
     int64_t sum_ns = 0;
@@ -231,7 +231,3 @@ static void gaps_sum_to_the_idle_time(void **state)
     assert_int_equal(sum_ns, drawn.summary.idle.all.idle_ns);
     release(&drawn);
 }
-
-TESTS(rows_hold_what_host_and_devices_did, the_steps_are_those_closest_to_the_mean,
-      what_a_pixel_cannot_show_is_drawn_together, without_steps_it_is_the_whole,
-      tracks_beyond_the_limit_are_counted, gaps_sum_to_the_idle_time)

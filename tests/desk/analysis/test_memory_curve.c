@@ -25,7 +25,7 @@ static void add_category(int at_us, int bytes, int allocated, const char *catego
     made_add_instant("[memory]", at_us, arguments);
 }
 
-static void the_peak_is_the_allocators_own_total(void **state)
+TEST(the_peak_is_the_allocators_own_total)
 {
     struct analysed analysed;
     struct memory_curve memory;
@@ -54,7 +54,7 @@ static void the_peak_is_the_allocators_own_total(void **state)
     made_release(&analysed);
 }
 
-static void without_totals_the_blocks_are_summed(void **state)
+TEST(without_totals_the_blocks_are_summed)
 {
     static const int blocks[] = { 100, 50, -100, 20, -1 };
     struct analysed analysed;
@@ -77,7 +77,7 @@ static void without_totals_the_blocks_are_summed(void **state)
     made_release(&analysed);
 }
 
-static void the_peak_is_split_by_category(void **state)
+TEST(the_peak_is_split_by_category)
 {
     static const struct {
         const char *name;
@@ -107,7 +107,7 @@ static void the_peak_is_split_by_category(void **state)
 }
 
 /* Memory allocated at the beginning may be the peak; rows of 0 bytes tell of it, one a category. */
-static void a_peak_at_the_beginning_has_all_its_categories(void **state)
+TEST(a_peak_at_the_beginning_has_all_its_categories)
 {
     struct analysed analysed;
     struct memory_curve memory;
@@ -125,7 +125,7 @@ static void a_peak_at_the_beginning_has_all_its_categories(void **state)
 
 /* A hundred blocks come and go; sampled to 10 points, each with its own category's value and the
  * peak among them. */
-static void samples_keep_the_peak_and_follow_the_categories(void **state)
+TEST(samples_keep_the_peak_and_follow_the_categories)
 {
     struct analysed analysed;
     struct memory_curve memory;
@@ -152,7 +152,7 @@ static void samples_keep_the_peak_and_follow_the_categories(void **state)
     made_release(&analysed);
 }
 
-static void a_trace_without_memory_has_no_curve(void **state)
+TEST(a_trace_without_memory_has_no_curve)
 {
     struct analysed analysed;
     struct memory_curve memory;
@@ -165,7 +165,3 @@ static void a_trace_without_memory_has_no_curve(void **state)
     assert_int_equal(memory.point_count, 0);
     made_release(&analysed);
 }
-
-TESTS(the_peak_is_the_allocators_own_total, without_totals_the_blocks_are_summed,
-      the_peak_is_split_by_category, a_peak_at_the_beginning_has_all_its_categories,
-      samples_keep_the_peak_and_follow_the_categories, a_trace_without_memory_has_no_curve)

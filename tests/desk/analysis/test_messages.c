@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-static void collectives_are_known_by_either_name(void **state)
+TEST(collectives_are_known_by_either_name)
 {
     static const struct {
         const char *collective, *kernel;
@@ -73,7 +73,7 @@ static struct messages messages_with(const char *category, const char *phase, co
     return messages_of_made();
 }
 
-static void backward_is_its_phase_or_another_thread_or_a_node(void **state)
+TEST(backward_is_its_phase_or_another_thread_or_a_node)
 {
     struct messages marked = messages_with("user_annotation", "backward", "ProfilerStep#1"),
                     threads = messages_with("user_annotation", "other", "ProfilerStep#1"),
@@ -121,7 +121,7 @@ static struct messages pipeline_with(const char *operator, bool numbers_only)
     return messages_of_made();
 }
 
-static void ranks_of_a_pipeline_wait_for_peers_and_at_its_end(void **state)
+TEST(ranks_of_a_pipeline_wait_for_peers_and_at_its_end)
 {
     struct messages pipeline = pipeline_with("c10d::send", false),
                     experts = pipeline_with("c10d::alltoall_base_", false),
@@ -151,7 +151,7 @@ static double fixed(const int us[MESSAGES], const int bytes[MESSAGES], double *s
     return messages.fixed_ns;
 }
 
-static void time_that_no_byte_explains_is_fixed(void **state)
+TEST(time_that_no_byte_explains_is_fixed)
 {
     static const struct {
         int us[MESSAGES], bytes[MESSAGES];
@@ -174,6 +174,3 @@ static void time_that_no_byte_explains_is_fixed(void **state)
         assert_float_equal(shortest, cases[i].shortest_ns, 1e-6);
     }
 }
-
-TESTS(collectives_are_known_by_either_name, backward_is_its_phase_or_another_thread_or_a_node,
-      ranks_of_a_pipeline_wait_for_peers_and_at_its_end, time_that_no_byte_explains_is_fixed)

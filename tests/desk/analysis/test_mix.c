@@ -8,7 +8,7 @@
 #include <math.h>
 
 /* As they are in traces of PyTorch, on NVIDIA's and AMD's devices. */
-static void kernels_of_libraries_are_classed(void **state)
+TEST(kernels_of_libraries_are_classed)
 {
     static const struct {
         enum kernel_class class;
@@ -71,7 +71,7 @@ static void kernels_of_libraries_are_classed(void **state)
 
 /* Inductor's kernels are named after what they come from: a bias that is added after a convolution
  * is none. */
-static void only_templates_of_inductor_are_products(void **state)
+TEST(only_templates_of_inductor_are_products)
 {
     static const struct {
         const char *name;
@@ -142,7 +142,7 @@ static const struct launched layer[] = {
     { "nll_loss", 5 },     { "unheard_of", 15 },
 };
 
-static void the_mix_is_all_of_the_work(void **state)
+TEST(the_mix_is_all_of_the_work)
 {
     static const int us[MIX_COUNT] = {
         [CLASS_PRODUCT] = 100,    [CLASS_ATTENTION] = 50,   [CLASS_NORM] = 40,
@@ -164,7 +164,7 @@ static void the_mix_is_all_of_the_work(void **state)
 }
 
 /* Shares are those of the 250 us of the layers. */
-static void shares_beside_the_usual_are_of_the_layers(void **state)
+TEST(shares_beside_the_usual_are_of_the_layers)
 {
     struct mix mix = mix_of_steps(layer, ARRAY_SIZE(layer), 25), none = { .all_ns = 0 };
     double usual = 0;
@@ -178,7 +178,7 @@ static void shares_beside_the_usual_are_of_the_layers(void **state)
 }
 
 /* Without an optimizer the trace may be of inference. */
-static void a_forward_pass_does_not_train(void **state)
+TEST(a_forward_pass_does_not_train)
 {
     struct mix mix = mix_of_steps(layer, ARRAY_SIZE(layer), 0);
 
@@ -186,7 +186,7 @@ static void a_forward_pass_does_not_train(void **state)
     assert_false(mix.trains);
 }
 
-static void other_models_are_no_transformers(void **state)
+TEST(other_models_are_no_transformers)
 {
     static const struct launched resnet[] = { { "scudnn", 100 },
                                               { "bn_fw_tr_1C11_kernel_NCHW", 40 },
@@ -202,7 +202,3 @@ static void other_models_are_no_transformers(void **state)
     assert_false(mix_of_steps(mlp, ARRAY_SIZE(mlp), 25).is_transformer);
     assert_false(mix_of_steps(convnext, ARRAY_SIZE(convnext), 25).is_transformer);
 }
-
-TESTS(kernels_of_libraries_are_classed, only_templates_of_inductor_are_products,
-      the_mix_is_all_of_the_work, shares_beside_the_usual_are_of_the_layers,
-      a_forward_pass_does_not_train, other_models_are_no_transformers)

@@ -19,7 +19,7 @@ static struct replayed_time replay_made(const struct made_loop *loop,
     return time;
 }
 
-static void nothing_changed_gives_back_the_trace(void **state)
+TEST(nothing_changed_gives_back_the_trace)
 {
     static const struct made_loop loops[] = {
         { BUSY },
@@ -69,7 +69,7 @@ static double without_us(const struct made_loop *loop, enum host_kind activity)
 }
 
 /* 20 kernels of 50 us take 1000 us. */
-static void a_change_gives_the_loop_that_has_it(void **state)
+TEST(a_change_gives_the_loop_that_has_it)
 {
     const struct made_loop loading = { BUSY, .loading = 1500 };
     const struct made_loop waiting = { BUSY, .loading = 800, .wait_every = 1 };
@@ -92,7 +92,7 @@ static void move(const void *context, const struct trace_graph *graph, int64_t a
         node->stream = (int16_t)graph->stream_count;
 }
 
-static void copies_may_move_to_a_stream_of_their_own(void **state)
+TEST(copies_may_move_to_a_stream_of_their_own)
 {
     const struct made_loop loop = { BUSY, .copies = 1, .copy = 600, .copy_call = 2 };
     struct replay_change change = { move, NULL };
@@ -101,6 +101,3 @@ static void copies_may_move_to_a_stream_of_their_own(void **state)
     assert_true(fabs(replay_made(&loop, &change, &recorded_ns).turn_ns / 1e4 - 1000) <= 10);
     assert_true(recorded_ns / 1e4 > 1590);
 }
-
-TESTS(nothing_changed_gives_back_the_trace, a_change_gives_the_loop_that_has_it,
-      copies_may_move_to_a_stream_of_their_own)

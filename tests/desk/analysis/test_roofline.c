@@ -8,7 +8,7 @@
 /* 1 TFLOP/s and 100 GB/s: the ridge is at 10 FLOP per byte. */
 static const struct trace_ceilings ceilings = { 1e12, 1e11 };
 
-static void the_limit_that_takes_longer_is_the_bound(void **state)
+TEST(the_limit_that_takes_longer_is_the_bound)
 {
     static const struct {
         int64_t flops, bytes;
@@ -29,7 +29,7 @@ static void the_limit_that_takes_longer_is_the_bound(void **state)
     }
 }
 
-static void work_that_beats_a_limit_has_no_share(void **state)
+TEST(work_that_beats_a_limit_has_no_share)
 {
     struct roofline cached = roofline_of(&ceilings, 0, 200000, 1000),
                     fast = roofline_of(&ceilings, 4000000, 100000, 3000);
@@ -40,7 +40,7 @@ static void work_that_beats_a_limit_has_no_share(void **state)
     assert_true(isnan(fast.share));
 }
 
-static void without_a_limit_or_the_work_the_bound_is_unknown(void **state)
+TEST(without_a_limit_or_the_work_the_bound_is_unknown)
 {
     static const struct {
         struct trace_ceilings ceilings;
@@ -61,7 +61,7 @@ static void without_a_limit_or_the_work_the_bound_is_unknown(void **state)
     }
 }
 
-static void counters_name_the_limit_that_the_device_comes_near_to(void **state)
+TEST(counters_name_the_limit_that_the_device_comes_near_to)
 {
     static const struct {
         struct hardware_counters counters;
@@ -100,7 +100,3 @@ static void counters_name_the_limit_that_the_device_comes_near_to(void **state)
     }
     assert_int_equal(roofline_counted(&HARDWARE_COUNTERS_UNKNOWN).bound, BOUND_UNKNOWN);
 }
-
-TESTS(the_limit_that_takes_longer_is_the_bound, work_that_beats_a_limit_has_no_share,
-      without_a_limit_or_the_work_the_bound_is_unknown,
-      counters_name_the_limit_that_the_device_comes_near_to)

@@ -103,13 +103,13 @@ static void check_mended(struct damage damage, enum sound_check check, int64_t c
     made_release(&analysed);
 }
 
-static void a_healthy_trace_is_sound(void **state)
+TEST(a_healthy_trace_is_sound)
 {
     check_mended((struct damage){ .waits = true }, SOUND_WHOLE, 0, TRUST_WHOLE);
     check_mended((struct damage){ .waits = false }, SOUND_WHOLE, 0, TRUST_WHOLE);
 }
 
-static void work_that_runs_over_the_next_is_clipped(void **state)
+TEST(work_that_runs_over_the_next_is_clipped)
 {
     struct soundness soundness;
     struct damage damage = { .first_us = 2000000, .overrun_us = 5000 };
@@ -122,7 +122,7 @@ static void work_that_runs_over_the_next_is_clipped(void **state)
 
 /* Early by 300 us: only a launch tells. Late: only a wait tells; without waits there is only a
  * doubt, since no work begins soon after its launch. */
-static void a_clock_that_is_early_or_late_is_moved(void **state)
+TEST(a_clock_that_is_early_or_late_is_moved)
 {
     struct soundness soundness;
     struct damage late = { .first_us = 2000000, .clock_us = 3000 };
@@ -140,7 +140,7 @@ static void a_clock_that_is_early_or_late_is_moved(void **state)
 
 /* 10 us with each step of 1 ms: a doubt, whether waits contradict it or not. No clock drifts by a
  * tenth. */
-static void a_clock_that_drifts_is_doubted(void **state)
+TEST(a_clock_that_drifts_is_doubted)
 {
     static const struct damage drifts[] = {
         { .first_us = 2000000, .drift_us = 10 },
@@ -159,7 +159,7 @@ static void a_clock_that_drifts_is_doubted(void **state)
     }
 }
 
-static void kernels_without_time_and_events_without_times_cost_trust(void **state)
+TEST(kernels_without_time_and_events_without_times_cost_trust)
 {
     struct soundness soundness;
     struct damage empty = { .first_us = 2000000, .empty = 6 };
@@ -174,7 +174,7 @@ static void kernels_without_time_and_events_without_times_cost_trust(void **stat
     made_release(&analysed);
 }
 
-static void what_is_mended_whole_costs_no_trust(void **state)
+TEST(what_is_mended_whole_costs_no_trust)
 {
     check_mended((struct damage){ .twice = true, .waits = true }, SOUND_DUPLICATES, 6 * STEPS,
                  TRUST_WHOLE);
@@ -183,7 +183,7 @@ static void what_is_mended_whole_costs_no_trust(void **state)
     check_mended((struct damage){ .earlier = true }, SOUND_BEGINNING, 1, TRUST_WHOLE);
 }
 
-static void an_annotation_across_a_mark_ends_with_its_step(void **state)
+TEST(an_annotation_across_a_mark_ends_with_its_step)
 {
     struct soundness soundness;
     struct damage damage = { .first_us = 2000000, .across = true };
@@ -197,7 +197,7 @@ static void an_annotation_across_a_mark_ends_with_its_step(void **state)
 
 /* Numbers that jump are no hole if the time between is full, nor is a pause between numbers that
  * follow. */
-static void a_pause_is_no_hole(void **state)
+TEST(a_pause_is_no_hole)
 {
     struct soundness soundness;
     struct analysed analysed;
@@ -214,7 +214,7 @@ static void a_pause_is_no_hole(void **state)
 }
 
 /* Branches of a graph run side by side. */
-static void work_of_one_graph_may_overlap(void **state)
+TEST(work_of_one_graph_may_overlap)
 {
     struct soundness soundness;
     struct analysed analysed;
@@ -231,7 +231,7 @@ static void work_of_one_graph_may_overlap(void **state)
 
 /* Unless a piece goes on when the work of the next launch begins, which waits for all of the
  * graph. */
-static void work_of_a_graph_ends_before_the_next_launch(void **state)
+TEST(work_of_a_graph_ends_before_the_next_launch)
 {
     struct soundness soundness;
     struct analysed analysed;
@@ -252,9 +252,3 @@ static void work_of_a_graph_ends_before_the_next_launch(void **state)
                         100 * INT64_C(1000));
     made_release(&analysed);
 }
-
-TESTS(a_healthy_trace_is_sound, work_that_runs_over_the_next_is_clipped,
-      a_clock_that_is_early_or_late_is_moved, a_clock_that_drifts_is_doubted,
-      kernels_without_time_and_events_without_times_cost_trust, what_is_mended_whole_costs_no_trust,
-      an_annotation_across_a_mark_ends_with_its_step, a_pause_is_no_hole,
-      work_of_one_graph_may_overlap, work_of_a_graph_ends_before_the_next_launch)

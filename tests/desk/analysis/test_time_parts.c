@@ -69,7 +69,7 @@ static void make_steps(int count, int length_us)
 
 /* Computation comes before communication, that before copies, and those before memsets; of two
  * kernels at once the one that began first; work across a border is in both steps. */
-static void a_moment_belongs_to_one_part(void **state)
+TEST(a_moment_belongs_to_one_part)
 {
     struct split split;
 
@@ -96,7 +96,7 @@ static void a_moment_belongs_to_one_part(void **state)
 
 /* The host launches both steps before the device has begun the first: each step has its own work
  * all the same. */
-static void a_step_is_where_the_device_is_in_it(void **state)
+TEST(a_step_is_where_the_device_is_in_it)
 {
     struct split split;
 
@@ -116,7 +116,7 @@ static void a_step_is_where_the_device_is_in_it(void **state)
     release(&split);
 }
 
-static void idle_time_is_split_by_cause(void **state)
+TEST(idle_time_is_split_by_cause)
 {
     struct split split;
 
@@ -142,7 +142,7 @@ static void idle_time_is_split_by_cause(void **state)
 
 /* A kernel's part is its operator's kind, in a graph as well; what the optimizer launches itself is
  * its own. */
-static void kernels_belong_to_operators(void **state)
+TEST(kernels_belong_to_operators)
 {
     struct split split;
 
@@ -173,7 +173,7 @@ static void kernels_belong_to_operators(void **state)
     release(&split);
 }
 
-static void a_host_that_computes_has_operators(void **state)
+TEST(a_host_that_computes_has_operators)
 {
     struct split split;
 
@@ -192,7 +192,7 @@ static void a_host_that_computes_has_operators(void **state)
     release(&split);
 }
 
-static void without_steps_the_window_is_one(void **state)
+TEST(without_steps_the_window_is_one)
 {
     struct split split;
 
@@ -219,7 +219,7 @@ static unsigned draw(unsigned *seed, unsigned below)
     return (*seed >> 8) % below;
 }
 
-static void sums_hold_for_any_trace(void **state)
+TEST(sums_hold_for_any_trace)
 {
     static const char *const categories[] = { "kernel", "kernel", "gpu_memcpy", "gpu_memset" };
     static const char *const names[] = { "a", "ncclDevKernel_x", "Memcpy HtoD", "Memset" };
@@ -252,7 +252,3 @@ static void sums_hold_for_any_trace(void **state)
         release(&split);
     }
 }
-
-TESTS(a_moment_belongs_to_one_part, a_step_is_where_the_device_is_in_it,
-      idle_time_is_split_by_cause, kernels_belong_to_operators, a_host_that_computes_has_operators,
-      without_steps_the_window_is_one, sums_hold_for_any_trace)

@@ -8,7 +8,7 @@
 #include "tests/fixtures/cmocka_prelude.h"
 #include "tests/fixtures/made/made_trace.h"
 
-static void busy_is_the_union_and_idle_the_rest(void **state)
+TEST(busy_is_the_union_and_idle_the_rest)
 {
     struct analysed analysed;
     const struct usage *all = &analysed.timeline.all;
@@ -39,7 +39,7 @@ static void busy_is_the_union_and_idle_the_rest(void **state)
     made_release(&analysed);
 }
 
-static void idle_is_what_the_work_after_it_waited_for(void **state)
+TEST(idle_is_what_the_work_after_it_waited_for)
 {
     static const struct {
         int called_us, start_us; /* of the second kernel; the first ends at 100 */
@@ -70,7 +70,7 @@ static void idle_is_what_the_work_after_it_waited_for(void **state)
 }
 
 /* A graph's kernels share the correlation of the one call that launched them. */
-static void the_kernels_of_a_graph_have_one_call(void **state)
+TEST(the_kernels_of_a_graph_have_one_call)
 {
     struct analysed analysed;
 
@@ -85,7 +85,7 @@ static void the_kernels_of_a_graph_have_one_call(void **state)
     made_release(&analysed);
 }
 
-static void communication_is_exposed_where_nothing_is_computed(void **state)
+TEST(communication_is_exposed_where_nothing_is_computed)
 {
     struct analysed analysed;
     const struct usage *all = &analysed.timeline.all;
@@ -105,7 +105,7 @@ static void communication_is_exposed_where_nothing_is_computed(void **state)
     made_release(&analysed);
 }
 
-static void devices_are_measured_apart(void **state)
+TEST(devices_are_measured_apart)
 {
     struct analysed analysed;
 
@@ -124,7 +124,7 @@ static void devices_are_measured_apart(void **state)
     made_release(&analysed);
 }
 
-static void a_step_is_split_by_priority_without_rest(void **state)
+TEST(a_step_is_split_by_priority_without_rest)
 {
     static const int64_t parts_us[STEP_PART_COUNT] = {
         [STEP_KERNEL] = 30,  [STEP_COPY] = 10,         [STEP_MEMSET] = 5, [STEP_COMMUNICATION] = 5,
@@ -177,7 +177,7 @@ static void add_event(int number)
     }
 }
 
-static void the_order_in_the_file_does_not_matter(void **state)
+TEST(the_order_in_the_file_does_not_matter)
 {
     enum { EVENTS = 40 };
     struct analysed analysed[3];
@@ -205,7 +205,7 @@ static void the_order_in_the_file_does_not_matter(void **state)
     for (int order = 0; order < 3; order++) made_release(&analysed[order]);
 }
 
-static void steps_have_their_statistics(void **state)
+TEST(steps_have_their_statistics)
 {
     static const int ends_us[] = { 10, 40, 60, 100 }; /* 10, 30, 20 and 40 long */
     struct analysed analysed;
@@ -229,7 +229,7 @@ static void steps_have_their_statistics(void **state)
     made_release(&analysed);
 }
 
-static void a_trace_of_the_host_alone_has_no_device_time(void **state)
+TEST(a_trace_of_the_host_alone_has_no_device_time)
 {
     struct analysed analysed;
 
@@ -242,7 +242,7 @@ static void a_trace_of_the_host_alone_has_no_device_time(void **state)
     made_release(&analysed);
 }
 
-static void communication_is_known_by_name(void **state)
+TEST(communication_is_known_by_name)
 {
     static const struct {
         const char *name;
@@ -328,7 +328,7 @@ static void check_parts(const struct intervals *set, const bool in[MOMENTS])
     for (int at = 0; at < MOMENTS; at++) assert_int_equal(intervals_contain(set, at), in[at]);
 }
 
-static void sets_agree_with_a_table_of_moments(void **state)
+TEST(sets_agree_with_a_table_of_moments)
 {
     struct intervals set = { .arena = arena_open() };
     bool in[MOMENTS];
@@ -425,7 +425,7 @@ static void check_step(const struct step *step, table_of_moments table, int star
     check_us(step->busy_ns, parts[0] + parts[1] + parts[2] + parts[3]);
 }
 
-static void figures_agree_with_a_table_of_moments(void **state)
+TEST(figures_agree_with_a_table_of_moments)
 {
     static table_of_moments table;
     unsigned seed = 7;
@@ -448,7 +448,7 @@ static void figures_agree_with_a_table_of_moments(void **state)
 
 /* Annotations of `length` us every 100 us, each with a kernel and, if they nest, another of its
  * name in it. */
-static void regions_that_repeat_are_steps_where_nothing_marks_them(void **state)
+TEST(regions_that_repeat_are_steps_where_nothing_marks_them)
 {
     static const struct {
         const char *name;
@@ -497,7 +497,7 @@ static void regions_that_repeat_are_steps_where_nothing_marks_them(void **state)
 
 /* After 20 us of set-up, pieces of 100 us: a copy of the batch, two kernels of two layers, one of
  * the loss. In a piece that is odd, the layers have other kernels. */
-static void work_that_repeats_makes_steps_where_nothing_marks_them(void **state)
+TEST(work_that_repeats_makes_steps_where_nothing_marks_them)
 {
     static const struct {
         const char *batch, *optimizer; /* NULL: none */
@@ -546,12 +546,3 @@ static void work_that_repeats_makes_steps_where_nothing_marks_them(void **state)
         made_release(&analysed);
     }
 }
-
-TESTS(busy_is_the_union_and_idle_the_rest, idle_is_what_the_work_after_it_waited_for,
-      the_kernels_of_a_graph_have_one_call, communication_is_exposed_where_nothing_is_computed,
-      devices_are_measured_apart, a_step_is_split_by_priority_without_rest,
-      the_order_in_the_file_does_not_matter, steps_have_their_statistics,
-      a_trace_of_the_host_alone_has_no_device_time, communication_is_known_by_name,
-      regions_that_repeat_are_steps_where_nothing_marks_them,
-      work_that_repeats_makes_steps_where_nothing_marks_them, sets_agree_with_a_table_of_moments,
-      figures_agree_with_a_table_of_moments)

@@ -38,7 +38,7 @@ static int count_alarms(enum made_noise noise, int series)
     return alarms;
 }
 
-static void at_most_one_of_a_hundred_series_that_do_not_change_raises_an_alarm(void **state)
+TEST(at_most_one_of_a_hundred_series_that_do_not_change_raises_an_alarm)
 {
     int all = 0;
 
@@ -72,7 +72,7 @@ static double share_found(int before, enum made_noise noise, int series)
 
 /* The limits are three deviations of a count below what change_rates measures on 4,000 series
  * each. */
-static void a_step_of_5_percent_at_3_percent_noise_is_found_within_five_runs(void **state)
+TEST(a_step_of_5_percent_at_3_percent_noise_is_found_within_five_runs)
 {
     static const struct {
         int before;
@@ -106,7 +106,7 @@ static int count_choices(const double *scores, int count, int from, int left, do
     return reached;
 }
 
-static void the_chance_of_the_last_runs_is_that_of_counting_all_choices(void **state)
+TEST(the_chance_of_the_last_runs_is_that_of_counting_all_choices)
 {
     struct random random = random_seed(3, 0);
 
@@ -121,7 +121,7 @@ static void the_chance_of_the_last_runs_is_that_of_counting_all_choices(void **s
 }
 
 /* The bound holds, and is not far from the truth. */
-static void the_chance_of_the_scan_bounds_what_drawing_shows(void **state)
+TEST(the_chance_of_the_scan_bounds_what_drawing_shows)
 {
     enum { RUNS = 100, DRAWS = 20000 };
     struct random random = random_seed(4, 0);
@@ -148,7 +148,7 @@ static void the_chance_of_the_scan_bounds_what_drawing_shows(void **state)
     }
 }
 
-static void the_states_of_a_series_are_told_apart(void **state)
+TEST(the_states_of_a_series_are_told_apart)
 {
     struct random random = random_seed(5, 0);
     double values[184];
@@ -162,7 +162,7 @@ static void the_states_of_a_series_are_told_apart(void **state)
     assert_int_equal(at[2], 180);
 }
 
-static void a_series_of_equal_values_or_of_few_has_no_change(void **state)
+TEST(a_series_of_equal_values_or_of_few_has_no_change)
 {
     double values[60];
     int at[14];
@@ -178,7 +178,7 @@ static void a_series_of_equal_values_or_of_few_has_no_change(void **state)
     assert_int_equal(at[0], 55);
 }
 
-static void one_run_far_beyond_all_before_is_called_and_one_among_outliers_is_not(void **state)
+TEST(one_run_far_beyond_all_before_is_called_and_one_among_outliers_is_not)
 {
     struct random random = random_seed(6, 0);
     struct history_series series;
@@ -207,7 +207,7 @@ static int most_of(int all, double share)
     return (int)ceil(all * share + 4.3 * sqrt(all * share * (1 - share)));
 }
 
-static void flat_series_that_wander_or_have_two_runners_raise_no_more_alarms(void **state)
+TEST(flat_series_that_wander_or_have_two_runners_raise_no_more_alarms)
 {
     static const double correlations[] = { 0, 0.3, 0.5, 0.8 }, shares[] = { 0.1, 0.3, 0.5 };
     struct random random = random_seed(test_seed(), 1);
@@ -230,7 +230,7 @@ static void flat_series_that_wander_or_have_two_runners_raise_no_more_alarms(voi
     }
 }
 
-static void drifts_of_more_than_three_times_the_noise_are_found(void **state)
+TEST(drifts_of_more_than_three_times_the_noise_are_found)
 {
     static const double slopes[] = { 0.005, 0.01, 0.02, 0.05 }, noises[] = { 0.01, 0.03, 0.06 };
     enum { EACH = DRAWN / 10 };
@@ -255,13 +255,12 @@ static void drifts_of_more_than_three_times_the_noise_are_found(void **state)
 /* Three steps of 5% within 13 runs, and the first runs after a step of 100%, at noises of 1% and
  * 3%. */
 /* Among few runs the ranks of a step of 20 deviations are those of a step of 4. */
-static void a_large_step_stays_plain_when_it_is_old(void **state)
+TEST(a_large_step_stays_plain_when_it_is_old)
 {
     enum { FEW = 30, EACH = 200 };
     struct random random = random_seed(test_seed(), 4);
     double values[FEW];
     int at[FEW];
-    (void)state;
 
     for (int step = 10; step <= 25; step += 5) {
         int missed = 0;
@@ -275,7 +274,7 @@ static void a_large_step_stays_plain_when_it_is_old(void **state)
     }
 }
 
-static void small_steps_add_up_and_a_large_one_is_called_after_one_run(void **state)
+TEST(small_steps_add_up_and_a_large_one_is_called_after_one_run)
 {
     enum { EACH = DRAWN / 10, BEFORE = 27 };
     struct random random = random_seed(test_seed(), 3);
@@ -296,13 +295,3 @@ static void small_steps_add_up_and_a_large_one_is_called_after_one_run(void **st
     assert_true(missed[0] <= most_of(EACH, 0.2));
     assert_true(missed[1] <= most_of(EACH, 0.01));
 }
-
-TESTS(at_most_one_of_a_hundred_series_that_do_not_change_raises_an_alarm,
-      a_step_of_5_percent_at_3_percent_noise_is_found_within_five_runs,
-      the_chance_of_the_last_runs_is_that_of_counting_all_choices,
-      the_chance_of_the_scan_bounds_what_drawing_shows, the_states_of_a_series_are_told_apart,
-      a_series_of_equal_values_or_of_few_has_no_change,
-      one_run_far_beyond_all_before_is_called_and_one_among_outliers_is_not,
-      flat_series_that_wander_or_have_two_runners_raise_no_more_alarms,
-      drifts_of_more_than_three_times_the_noise_are_found, a_large_step_stays_plain_when_it_is_old,
-      small_steps_add_up_and_a_large_one_is_called_after_one_run)

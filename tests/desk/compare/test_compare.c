@@ -56,7 +56,7 @@ static struct compared_row compared(const double *base, int base_count, const do
     return row;
 }
 
-static void verdicts_of_three_runs_a_side(void **state)
+TEST(verdicts_of_three_runs_a_side)
 {
     static const struct {
         double base[RUNS], after[RUNS];
@@ -81,7 +81,7 @@ static void verdicts_of_three_runs_a_side(void **state)
 }
 
 /* By hand: medians 100, 102, 104 and 110, 112, 114; t for 4 degrees of freedom is 2.776. */
-static void the_interval_is_students_of_the_logarithms(void **state)
+TEST(the_interval_is_students_of_the_logarithms)
 {
     static const double base[] = { 100, 102, 104 }, after[] = { 110, 112, 114 };
     struct compared_row row = compared(base, 3, after, 3, 0.0001, &usual);
@@ -103,7 +103,7 @@ static void the_interval_is_students_of_the_logarithms(void **state)
 
 /* Three runs per side that vary by 3%: t for 4 degrees of freedom is 4.6 at one in 100 and 5.2 at
  * 0.65 in 100. */
-static void noise_alone_is_called_in_fewer_than_one_comparison_of_a_hundred(void **state)
+TEST(noise_alone_is_called_in_fewer_than_one_comparison_of_a_hundred)
 {
     static const double steps[RUNS] = { -0.03, 0, 0.03 };
 
@@ -121,7 +121,7 @@ static void noise_alone_is_called_in_fewer_than_one_comparison_of_a_hundred(void
 }
 
 /* However alike the repetitions are: they are of one run. */
-static void one_file_per_side_decides_nothing(void **state)
+TEST(one_file_per_side_decides_nothing)
 {
     static const double base = 100, after = 300;
     struct compared_row row = compared(&base, 1, &after, 1, 0.0005, &usual);
@@ -133,7 +133,7 @@ static void one_file_per_side_decides_nothing(void **state)
     assert_int_equal(compared(&base, 1, &base, 1, 0.0005, &usual).verdict, COMPARE_UNDECIDED);
 }
 
-static void counts_without_any_noise_are_compared_in_one_file_per_side(void **state)
+TEST(counts_without_any_noise_are_compared_in_one_file_per_side)
 {
     static const double base = 100, after = 106, near = 104;
     struct compare_rule rule = usual;
@@ -146,7 +146,7 @@ static void counts_without_any_noise_are_compared_in_one_file_per_side(void **st
 }
 
 /* Coarse timers and files with few digits repeat a time, too. */
-static void equal_times_are_rounded_and_not_exact(void **state)
+TEST(equal_times_are_rounded_and_not_exact)
 {
     static const double base = 10, after = 11;
     static const char *const times[] = { "real_time", "cpu_time" };
@@ -161,7 +161,7 @@ static void equal_times_are_rounded_and_not_exact(void **state)
     }
 }
 
-static void noise_that_is_stated_is_the_least(void **state)
+TEST(noise_that_is_stated_is_the_least)
 {
     static const double base[] = { 100, 100.2, 100.1 }, after[] = { 108, 108.2, 108.1 };
     struct compare_rule rule = usual;
@@ -185,7 +185,7 @@ static void noise_that_is_stated_is_the_least(void **state)
 
 /* The smallest of five that are drawn again from the same five is the i-th of them with the
  * probability that all five draws are from the i-th on, and not all from the next on. */
-static void three_runs_that_agree_by_luck_keep_the_noise_of_their_repetitions(void **state)
+TEST(three_runs_that_agree_by_luck_keep_the_noise_of_their_repetitions)
 {
     static const double base[] = { 100, 100, 100 }, after[] = { 107, 107, 107 };
     static const double steps[REPETITIONS] = { -1.2, -0.5, 0, 0.5, 1.2 };
@@ -203,7 +203,7 @@ static void three_runs_that_agree_by_luck_keep_the_noise_of_their_repetitions(vo
 }
 
 /* The best of many repetitions is the same in all runs, and the others take longer in new. */
-static void a_slower_common_case_is_seen_where_the_best_stays(void **state)
+TEST(a_slower_common_case_is_seen_where_the_best_stays)
 {
     enum { MANY = 45, BEST = 9 };
     double values[SIDES][RUNS][MANY];
@@ -231,7 +231,7 @@ static void a_slower_common_case_is_seen_where_the_best_stays(void **state)
 
 /* The best of repetitions that vary by 58% is known within 25%, which counts in place of what is
  * stated. */
-static void repetitions_that_vary_by_more_than_is_stated_count_in_its_place(void **state)
+TEST(repetitions_that_vary_by_more_than_is_stated_count_in_its_place)
 {
     static const double base = 100, after = 160, far = 10000;
     struct compare_rule rule = usual;
@@ -248,7 +248,7 @@ static void repetitions_that_vary_by_more_than_is_stated_count_in_its_place(void
 
 /* 15% at a stated noise of 3%: a row alone is called, and one of a thousand may be one in a
  * thousand. */
-static void rows_share_the_chance_of_a_stated_noise(void **state)
+TEST(rows_share_the_chance_of_a_stated_noise)
 {
     static const double base = 100, after = 115;
     struct compare_rule rule = usual;
@@ -260,7 +260,7 @@ static void rows_share_the_chance_of_a_stated_noise(void **state)
     assert_int_equal(compared(&base, 1, &after, 1, 0.001, &rule).verdict, COMPARE_UNDECIDED);
 }
 
-static void nothing_is_decided_where_nothing_tells_the_noise(void **state)
+TEST(nothing_is_decided_where_nothing_tells_the_noise)
 {
     double value = 100, other = 200;
     struct benchmark_row base = {
@@ -283,7 +283,7 @@ static void nothing_is_decided_where_nothing_tells_the_noise(void **state)
 }
 
 /* The least change that would show has up to 300 digits, more than the reason has room for. */
-static void a_reason_stays_within_its_buffer_however_much_the_runs_differ(void **state)
+TEST(a_reason_stays_within_its_buffer_however_much_the_runs_differ)
 {
     static const char zeros[sizeof((struct compared_row *)NULL)->because];
     int cut = 0;
@@ -303,7 +303,7 @@ static void a_reason_stays_within_its_buffer_however_much_the_runs_differ(void *
     assert_in_range(cut, 1, 39);
 }
 
-static void better_is_larger_for_rates_and_where_it_is_said(void **state)
+TEST(better_is_larger_for_rates_and_where_it_is_said)
 {
     static const double base[] = { 100, 101, 100 }, after[] = { 110, 111, 110 };
     struct compare_rule rule = usual;
@@ -319,7 +319,7 @@ static void better_is_larger_for_rates_and_where_it_is_said(void **state)
 
 /* +10% of a counter whose name says nothing: the same rows are called as soon as the caller says
  * it. */
-static void a_counter_whose_better_way_is_not_known_decides_nothing(void **state)
+TEST(a_counter_whose_better_way_is_not_known_decides_nothing)
 {
     static const double base[] = { 100, 101, 100 }, after[] = { 110, 111, 110 },
                         none[] = { 0, 0, 0 };
@@ -348,7 +348,7 @@ static void a_counter_whose_better_way_is_not_known_decides_nothing(void **state
     }
 }
 
-static void names_of_metrics_say_which_way_is_better(void **state)
+TEST(names_of_metrics_say_which_way_is_better)
 {
     static const struct {
         const char *name;
@@ -380,7 +380,7 @@ static void names_of_metrics_say_which_way_is_better(void **state)
             fail_msg("%s", cases[i].name);
 }
 
-static void counters_of_zero_have_no_factor(void **state)
+TEST(counters_of_zero_have_no_factor)
 {
     static const double none[] = { 0, 0, 0 }, some[] = { 5, 6, 5 }, mixed[] = { 0, 5, 6 };
     struct compare_rule rule = usual;
@@ -424,7 +424,7 @@ static int remove_folder(void **state)
     return system(command);
 }
 
-static void files_of_google_benchmark_are_read(void **state)
+TEST(files_of_google_benchmark_are_read)
 {
     struct benchmark_file file;
     const struct benchmark_row *row;
@@ -453,7 +453,7 @@ static void files_of_google_benchmark_are_read(void **state)
     benchmark_file_release(&file);
 }
 
-static void a_file_of_aggregates_gives_the_median_and_the_noise_that_it_states(void **state)
+TEST(a_file_of_aggregates_gives_the_median_and_the_noise_that_it_states)
 {
     struct benchmark_file file;
     const struct benchmark_row *row;
@@ -470,7 +470,7 @@ static void a_file_of_aggregates_gives_the_median_and_the_noise_that_it_states(v
     benchmark_file_release(&file);
 }
 
-static void old_files_tell_aggregates_by_their_names(void **state)
+TEST(old_files_tell_aggregates_by_their_names)
 {
     static const char text[] =
         "{\"context\": {\"num_cpus\": 4}, \"benchmarks\": ["
@@ -500,7 +500,7 @@ static void old_files_tell_aggregates_by_their_names(void **state)
     benchmark_file_release(&file);
 }
 
-static void what_is_no_such_file_is_said_with_its_name(void **state)
+TEST(what_is_no_such_file_is_said_with_its_name)
 {
     static const struct {
         const char *text, *says;
@@ -542,7 +542,7 @@ static void what_is_no_such_file_is_said_with_its_name(void **state)
     assert_int_equal(benchmark_file_read(&file, "/nowhere/x.json", "real_time"), STATUS_IO);
 }
 
-static void other_tools_are_read(void **state)
+TEST(other_tools_are_read)
 {
     static const char hyperfine[] =
         "{\"results\": [{\"command\": \"sleep 0.1\", \"mean\": 0.2, \"times\": [0.1, 0.3, 0.2], "
@@ -582,7 +582,7 @@ static void other_tools_are_read(void **state)
     benchmark_file_release(&file);
 }
 
-static void files_without_a_value_say_what_they_have(void **state)
+TEST(files_without_a_value_say_what_they_have)
 {
     static const struct {
         const char *text, *says;
@@ -645,7 +645,7 @@ static void release_two(struct two_files *two)
     for (int i = 0; i < SIDES; i++) benchmark_file_release(&two->files[i]);
 }
 
-static void other_devices_and_clocks_are_refused(void **state)
+TEST(other_devices_and_clocks_are_refused)
 {
     static const struct {
         const char *after, *says;
@@ -667,7 +667,7 @@ static void other_devices_and_clocks_are_refused(void **state)
     }
 }
 
-static void other_environments_are_a_doubt(void **state)
+TEST(other_environments_are_a_doubt)
 {
 #define SET(text)                                                                                  \
     "{\"context\": {\"environment\": \"" text "\"}, \"benchmarks\": [" ROW("x", "1") "]}"
@@ -687,7 +687,7 @@ static void other_environments_are_a_doubt(void **state)
 }
 
 /* One file per side with this inside its context, or two with `several`. */
-static void other_machines_are_refused(void **state)
+TEST(other_machines_are_refused)
 {
 #define CACHE(size) "\"caches\": [{\"type\": \"Unified\", \"level\": 3, \"size\": " size "}]"
     static const struct {
@@ -733,7 +733,7 @@ static void other_machines_are_refused(void **state)
 }
 
 /* One host whose clock is read as it is at the moment. */
-static void a_clock_that_moves_tells_no_machine(void **state)
+TEST(a_clock_that_moves_tells_no_machine)
 {
     static const int mhz[4] = { 2400, 3100, 3200, 2500 };
     struct benchmark_file files[4];
@@ -754,7 +754,7 @@ static void a_clock_that_moves_tells_no_machine(void **state)
     for (int j = 0; j < 4; j++) benchmark_file_release(&files[j]);
 }
 
-static void two_benchmarks_of_one_name_are_two_rows(void **state)
+TEST(two_benchmarks_of_one_name_are_two_rows)
 {
 #define AT(name, more, time) "{\"name\": \"" name "\", " more ", \"real_time\": " time "}"
 #define FAMILY(family, instance, index)                                                            \
@@ -799,7 +799,7 @@ static void two_benchmarks_of_one_name_are_two_rows(void **state)
 }
 
 /* Base has one benchmark of the name and new has two: which of them it is nobody knows. */
-static void a_name_that_became_two_is_missing(void **state)
+TEST(a_name_that_became_two_is_missing)
 {
     struct comparison comparison;
     struct two_files two;
@@ -834,7 +834,7 @@ static void read_failing(struct benchmark_file *file, int count, int failed, int
                      STATUS_OK);
 }
 
-static void repetitions_that_new_lost_fail_the_gate(void **state)
+TEST(repetitions_that_new_lost_fail_the_gate)
 {
     static const struct compare_gate plain = { .strict = false },
                                      lenient = { .allow_missing = true };
@@ -883,7 +883,7 @@ static bool is_not_b(void *context, const char *name)
     return strcmp(name, "b") != 0;
 }
 
-static void no_row_is_dropped(void **state)
+TEST(no_row_is_dropped)
 {
     static const char base[] = FILE_OF("A", "host",
                                        ROW("both", "1") "," ROW("gone", "1") "," ROW(
@@ -917,7 +917,7 @@ static void no_row_is_dropped(void **state)
     release_two(&two);
 }
 
-static void names_are_escaped_in_markdown_as_on_every_page(void **state)
+TEST(names_are_escaped_in_markdown_as_on_every_page)
 {
     static const char file[] = FILE_OF("A", "host", ROW("BM_x<[a](b)>", "1"));
     struct comparison comparison;
@@ -960,7 +960,7 @@ static void read_run(struct benchmark_file *file, int before, int after, int pix
 }
 
 /* The third file of new had other images in x/after, and its time is twice that of the others. */
-static void rows_that_did_other_work_are_neither_faster_nor_slower(void **state)
+TEST(rows_that_did_other_work_are_neither_faster_nor_slower)
 {
     const struct compare_gate usual_gate = { .strict = false }, lenient = { .allow_missing = true };
     struct benchmark_file files[6];
@@ -984,7 +984,7 @@ static void rows_that_did_other_work_are_neither_faster_nor_slower(void **state)
 }
 
 /* Base has a row in three files, new in one: two runs of its benchmark crashed. */
-static void a_row_that_some_new_files_lack_fails_the_gate(void **state)
+TEST(a_row_that_some_new_files_lack_fails_the_gate)
 {
     static const struct compare_gate usual_gate = { .strict = false },
                                      lenient = { .allow_missing = true };
@@ -1032,7 +1032,7 @@ static void a_row_that_some_new_files_lack_fails_the_gate(void **state)
     }
 }
 
-static void the_gate_passes_only_what_was_compared(void **state)
+TEST(the_gate_passes_only_what_was_compared)
 {
     static const struct {
         int counts[COMPARE_VERDICTS];
@@ -1103,7 +1103,7 @@ static void write_dated(const char *name, const char *date, double percent)
 }
 
 /* Nothing can be told about ten rows in three runs per side that differ by up to 80%. */
-static void what_many_rows_lack_is_said_once(void **state)
+TEST(what_many_rows_lack_is_said_once)
 {
     static const double percent[6] = { 0, 40, 80, 20, 60, 100 };
     struct benchmark_file files[6];
@@ -1145,7 +1145,7 @@ static const char *page_of(const struct comparison *comparison)
     return text;
 }
 
-static void values_without_a_ratio_are_not_said_to_lack_files(void **state)
+TEST(values_without_a_ratio_are_not_said_to_lack_files)
 {
     static const double values[] = { 1, 0, -2, 1, 3, 0 };
     struct benchmark_file files[6];
@@ -1175,7 +1175,7 @@ static void values_without_a_ratio_are_not_said_to_lack_files(void **state)
     for (int i = 0; i < 6; i++) benchmark_file_release(&files[i]);
 }
 
-static void runs_that_it_takes_are_a_range(void **state)
+TEST(runs_that_it_takes_are_a_range)
 {
     static const struct {
         int needed[2];
@@ -1205,7 +1205,7 @@ static void runs_that_it_takes_are_a_range(void **state)
 
 /* Four runs, each 4% slower than the one before it. In turns the sides differ by steps of 4%;
  * otherwise the drift is within each side. */
-static void turns_are_told_from_dates(void **state)
+TEST(turns_are_told_from_dates)
 {
     static const struct {
         const char *dates[4]; /* of base, base, new, new */
@@ -1251,31 +1251,4 @@ static void turns_are_told_from_dates(void **state)
     }
 }
 
-TESTS_WITH(make_folder, remove_folder, verdicts_of_three_runs_a_side,
-           names_are_escaped_in_markdown_as_on_every_page,
-           the_interval_is_students_of_the_logarithms,
-           noise_alone_is_called_in_fewer_than_one_comparison_of_a_hundred,
-           one_file_per_side_decides_nothing,
-           counts_without_any_noise_are_compared_in_one_file_per_side,
-           equal_times_are_rounded_and_not_exact, noise_that_is_stated_is_the_least,
-           three_runs_that_agree_by_luck_keep_the_noise_of_their_repetitions,
-           a_slower_common_case_is_seen_where_the_best_stays,
-           repetitions_that_vary_by_more_than_is_stated_count_in_its_place,
-           rows_share_the_chance_of_a_stated_noise,
-           nothing_is_decided_where_nothing_tells_the_noise,
-           a_reason_stays_within_its_buffer_however_much_the_runs_differ,
-           better_is_larger_for_rates_and_where_it_is_said,
-           a_counter_whose_better_way_is_not_known_decides_nothing,
-           names_of_metrics_say_which_way_is_better, counters_of_zero_have_no_factor,
-           files_of_google_benchmark_are_read,
-           a_file_of_aggregates_gives_the_median_and_the_noise_that_it_states,
-           old_files_tell_aggregates_by_their_names, what_is_no_such_file_is_said_with_its_name,
-           other_tools_are_read, files_without_a_value_say_what_they_have,
-           other_devices_and_clocks_are_refused, other_machines_are_refused,
-           a_clock_that_moves_tells_no_machine, two_benchmarks_of_one_name_are_two_rows,
-           a_name_that_became_two_is_missing, repetitions_that_new_lost_fail_the_gate,
-           other_environments_are_a_doubt, no_row_is_dropped,
-           rows_that_did_other_work_are_neither_faster_nor_slower,
-           a_row_that_some_new_files_lack_fails_the_gate, the_gate_passes_only_what_was_compared,
-           values_without_a_ratio_are_not_said_to_lack_files, runs_that_it_takes_are_a_range,
-           what_many_rows_lack_is_said_once, turns_are_told_from_dates)
+TESTS_WITH(make_folder, remove_folder)

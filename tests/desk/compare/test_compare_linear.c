@@ -64,10 +64,8 @@ static double blocks_of_lenient_json(int rows)
     return counted_blocks();
 }
 
-static void the_work_grows_as_the_rows_do(void **state)
+TEST(the_work_grows_as_the_rows_do)
 {
     check_is_linear("compare", blocks_of_comparison(500), blocks_of_comparison(2000));
     check_is_linear("lenient JSON", blocks_of_lenient_json(500), blocks_of_lenient_json(2000));
 }
-
-TESTS(the_work_grows_as_the_rows_do)

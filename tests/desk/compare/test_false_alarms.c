@@ -112,7 +112,7 @@ static double most_of(int all, double share, double bundle)
     return all * share + 4.3 * sqrt(bundle * all * share * (1 - share));
 }
 
-static void equal_versions_are_seldom_called(void **state)
+TEST(equal_versions_are_seldom_called)
 {
     static const int sides[][SIDES] = { { 1, 1 }, { 1, 1 }, { 1, 3 }, { 3, 1 },
                                         { 2, 3 }, { 3, 3 }, { 5, 5 } };
@@ -149,7 +149,7 @@ static void equal_versions_are_seldom_called(void **state)
 
 /* Nine repetitions of eleven rows that are 30% slower: one file a side says it where the noise is
  * stated, and cannot tell it where it is not; three say it by themselves. */
-static void what_all_rows_show_together_is_called(void **state)
+TEST(what_all_rows_show_together_is_called)
 {
     static const struct {
         int files;
@@ -178,5 +178,3 @@ static void what_all_rows_show_together_is_called(void **state)
                 assert_int_equal(end, cases[i].end);
         }
 }
-
-TESTS(equal_versions_are_seldom_called, what_all_rows_show_together_is_called)

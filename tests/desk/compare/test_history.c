@@ -85,7 +85,7 @@ static struct history_added add_day(int day, const char *unit, double value, con
     return added;
 }
 
-static void a_run_is_added_once(void **state)
+TEST(a_run_is_added_once)
 {
     struct history_added added = add_day(1, "us", 100, NULL);
     struct history_file file;
@@ -113,7 +113,7 @@ static void a_run_is_added_once(void **state)
     history_file_release(&file);
 }
 
-static void times_are_in_us_whatever_their_unit(void **state)
+TEST(times_are_in_us_whatever_their_unit)
 {
     struct history_file file;
 
@@ -129,7 +129,7 @@ static void times_are_in_us_whatever_their_unit(void **state)
     history_file_release(&file);
 }
 
-static void damaged_lines_are_named_and_the_others_read(void **state)
+TEST(damaged_lines_are_named_and_the_others_read)
 {
     static const char lines[] =
         "{\"date\":\"2026-03-02T10:00:00+00:00\",\"row\":\"a\",\"metric\":\"real_time\",\"unit\":"
@@ -172,7 +172,7 @@ static void damaged_lines_are_named_and_the_others_read(void **state)
 }
 
 /* At every place where a writer may have been killed. */
-static void a_cut_last_line_loses_nothing_else(void **state)
+TEST(a_cut_last_line_loses_nothing_else)
 {
     static char whole[1 << 12];
     size_t bytes, first;
@@ -205,7 +205,7 @@ static void a_cut_last_line_loses_nothing_else(void **state)
     }
 }
 
-static void what_cannot_be_a_history_is_refused(void **state)
+TEST(what_cannot_be_a_history_is_refused)
 {
     const struct history_adding nothing = { .metric = BENCHMARK_TIME };
     struct history_file file;
@@ -240,7 +240,7 @@ static void write_runs(const char *row, const char *metric, const char *work, in
     assert_int_equal(fclose(file), 0);
 }
 
-static void a_step_is_found_in_its_row_and_no_other(void **state)
+TEST(a_step_is_found_in_its_row_and_no_other)
 {
     const struct history_rule rule = { .threshold = HISTORY_THRESHOLD };
     struct history_file file;
@@ -276,7 +276,7 @@ static void a_step_is_found_in_its_row_and_no_other(void **state)
     history_file_release(&file);
 }
 
-static void other_work_is_another_series(void **state)
+TEST(other_work_is_another_series)
 {
     const struct history_rule rule = { .threshold = HISTORY_THRESHOLD };
     struct history_file file;
@@ -295,7 +295,7 @@ static void other_work_is_another_series(void **state)
     history_file_release(&file);
 }
 
-static void an_accepted_change_is_left_out(void **state)
+TEST(an_accepted_change_is_left_out)
 {
     struct history_rule rule = { .threshold = HISTORY_THRESHOLD, .since = "c40" };
     struct history_file file;
@@ -317,7 +317,7 @@ static void an_accepted_change_is_left_out(void **state)
 }
 
 /* As git merges them: the lines of one side, then those of the other, some of them twice. */
-static void the_order_of_lines_means_nothing(void **state)
+TEST(the_order_of_lines_means_nothing)
 {
     const struct history_rule rule = { .threshold = HISTORY_THRESHOLD };
     struct history_file file;
@@ -343,7 +343,7 @@ static void the_order_of_lines_means_nothing(void **state)
     history_file_release(&file);
 }
 
-static void sparklines_are_drawn_in_blocks_or_in_ascii(void **state)
+TEST(sparklines_are_drawn_in_blocks_or_in_ascii)
 {
     static const double rising[] = { 1, 2, 3, 4, 5, 6, 7, 8 }, equal[] = { 5, 5 };
     char text[64];
@@ -360,22 +360,4 @@ static void sparklines_are_drawn_in_blocks_or_in_ascii(void **state)
     assert_string_equal(text, "");
 }
 
-#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        IN_FOLDER(a_run_is_added_once),
-        IN_FOLDER(times_are_in_us_whatever_their_unit),
-        IN_FOLDER(damaged_lines_are_named_and_the_others_read),
-        IN_FOLDER(a_cut_last_line_loses_nothing_else),
-        IN_FOLDER(what_cannot_be_a_history_is_refused),
-        IN_FOLDER(a_step_is_found_in_its_row_and_no_other),
-        IN_FOLDER(other_work_is_another_series),
-        IN_FOLDER(an_accepted_change_is_left_out),
-        IN_FOLDER(the_order_of_lines_means_nothing),
-        cmocka_unit_test(sparklines_are_drawn_in_blocks_or_in_ascii),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS_EACH(make_folder, remove_folder)

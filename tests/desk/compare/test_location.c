@@ -10,7 +10,7 @@ static void assert_near(double value, double expected, double limit)
         fail_msg("%.17g is not %.17g", value, expected);
 }
 
-static void a_run_lies_at_its_best_repetition_or_that_quantile_of_more(void **state)
+TEST(a_run_lies_at_its_best_repetition_or_that_quantile_of_more)
 {
     static const struct {
         int count;
@@ -72,7 +72,7 @@ static double variance_by_drawing(const double *values, int count,
     return squares - mean * mean;
 }
 
-static void its_variance_is_that_of_all_samples_that_could_be_drawn(void **state)
+TEST(its_variance_is_that_of_all_samples_that_could_be_drawn)
 {
     double values[] = { 3, 1.5, 8, 2, 2.5 }, logs[5];
     struct benchmark_row run = { .values = values };
@@ -88,7 +88,7 @@ static void its_variance_is_that_of_all_samples_that_could_be_drawn(void **state
                 location_of(&run, 1, false, true).variance, 1e-12);
 }
 
-static void one_repetition_tells_no_variance_and_equal_ones_none(void **state)
+TEST(one_repetition_tells_no_variance_and_equal_ones_none)
 {
     double values[] = { 5, 5, 5 };
     struct benchmark_row run = { .values = values, .count = 1 };
@@ -98,7 +98,7 @@ static void one_repetition_tells_no_variance_and_equal_ones_none(void **state)
     assert_true(location_of(&run, 3, false, true).variance == 0);
 }
 
-static void of_a_file_of_aggregates_its_median_is_taken(void **state)
+TEST(of_a_file_of_aggregates_its_median_is_taken)
 {
     struct benchmark_row run = { .median = 7, .deviation = 0.1, .repetitions = 8 };
 
@@ -107,8 +107,3 @@ static void of_a_file_of_aggregates_its_median_is_taken(void **state)
     run.repetitions = 0;
     assert_true(isnan(location_of(&run, 1, false, true).variance));
 }
-
-TESTS(a_run_lies_at_its_best_repetition_or_that_quantile_of_more,
-      its_variance_is_that_of_all_samples_that_could_be_drawn,
-      one_repetition_tells_no_variance_and_equal_ones_none,
-      of_a_file_of_aggregates_its_median_is_taken)

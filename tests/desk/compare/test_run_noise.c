@@ -13,7 +13,7 @@ static void assert_near(double value, double expected, double limit)
 }
 
 /* NIST DLMF 5.4.12-14 and 5.15: the sums of reciprocals that these are. */
-static void digamma_and_trigamma_are_the_tables(void **state)
+TEST(digamma_and_trigamma_are_the_tables)
 {
     static const double euler = 0.57721566490153286, pi = 3.14159265358979324;
     double sum = -euler, squares = pi * pi / 6;
@@ -36,7 +36,7 @@ static double chi_square(struct random *random, int freedom)
     return sum;
 }
 
-static void a_prior_is_found_again(void **state)
+TEST(a_prior_is_found_again)
 {
     enum { ROWS = 40000, FREEDOM = 4 };
     static const int priors[] = { 3, 6, 20 };
@@ -58,7 +58,7 @@ static void a_prior_is_found_again(void **state)
     assert_near(student_prior(variances, ROWS, FREEDOM).variance, 2.5, 0.05);
 }
 
-static void what_a_row_knows_and_what_all_know_add_up(void **state)
+TEST(what_a_row_knows_and_what_all_know_add_up)
 {
     static const double none[] = { 0, 0, NAN }, alike[] = { 3, 3, 0 };
     struct student_prior prior = { 2, 6 };
@@ -94,7 +94,7 @@ static void draw(double logs[ROWS][FILES], double common, double own, uint64_t s
             logs[row][i] = row + shifts[i] + own * (double)random_normal(&random);
 }
 
-static void what_moves_all_rows_is_told_from_what_moves_one(void **state)
+TEST(what_moves_all_rows_is_told_from_what_moves_one)
 {
     enum { TRIALS = 400 };
     double logs[ROWS][FILES], freedom, together = 0, apart = 0, common = 0;
@@ -115,7 +115,7 @@ static void what_moves_all_rows_is_told_from_what_moves_one(void **state)
     assert_near(together, 0.0005, 0.00005);
 }
 
-static void degrees_of_freedom_are_those_of_the_larger_part(void **state)
+TEST(degrees_of_freedom_are_those_of_the_larger_part)
 {
     double logs[ROWS][FILES], freedom, least = 0.03 * 0.03, variance;
     struct run_noise noise;
@@ -135,7 +135,7 @@ static void degrees_of_freedom_are_those_of_the_larger_part(void **state)
     run_noise_release(&noise);
 }
 
-static void a_change_of_all_rows_is_no_noise(void **state)
+TEST(a_change_of_all_rows_is_no_noise)
 {
     double logs[ROWS][FILES], freedom[2], variance[2];
 
@@ -155,7 +155,7 @@ static void a_change_of_all_rows_is_no_noise(void **state)
 /* A drift by 2% from run to run in one direction: runs of a side are 4% apart, but neighbours 2%.
  * By hand: differences of 2, -2, 2, -2, 2%, whose mean is 0.4%, sum of squares 19.2, over 4 and
  * halved. */
-static void a_drift_over_runs_in_turns_counts_by_its_steps(void **state)
+TEST(a_drift_over_runs_in_turns_counts_by_its_steps)
 {
     static const struct {
         const int *turns;
@@ -184,7 +184,7 @@ static void a_drift_over_runs_in_turns_counts_by_its_steps(void **state)
 /* Two runs per side: base 0 and 5%, new 1 and 9%. Differences between neighbours, new less base
  * across the sides: 1, -4, 4% base first; 1, 9, 4% new first; and 1, 8, 4% in the order base, new,
  * new, base, of which 8 is within a side. */
-static void each_order_of_turns_is_respected(void **state)
+TEST(each_order_of_turns_is_respected)
 {
     static const double shifts[] = { 0, 0.05, 0.01, 0.09 };
     static const struct {
@@ -213,7 +213,7 @@ static void each_order_of_turns_is_respected(void **state)
 
 /* Neighbours share a run, so their differences are alike, and vary less among themselves: for three
  * runs a side in strict turns by a fifth. */
-static void shifts_of_runs_in_turns_are_found_again(void **state)
+TEST(shifts_of_runs_in_turns_are_found_again)
 {
     enum { TRIALS = 400 };
     double logs[ROWS][FILES], strict = 0, other = 0;
@@ -233,7 +233,7 @@ static void shifts_of_runs_in_turns_are_found_again(void **state)
     assert_in_range((int)(other * 1e6), 320, 520);
 }
 
-static void rows_that_never_vary_have_no_noise(void **state)
+TEST(rows_that_never_vary_have_no_noise)
 {
     double logs[ROWS][FILES], freedom;
     struct run_noise noise;
@@ -245,7 +245,7 @@ static void rows_that_never_vary_have_no_noise(void **state)
     run_noise_release(&noise);
 }
 
-static void few_rows_or_single_runs_teach_nothing(void **state)
+TEST(few_rows_or_single_runs_teach_nothing)
 {
     double logs[ROWS][FILES];
     struct run_noise noise;
@@ -285,7 +285,7 @@ static struct compared_row compared(const double *times, const struct run_noise 
 
 /* Runs that vary by 3%, row by row: 10% of all rows is a move, 10% of one row and a shared shift of
  * one run are none. */
-static void the_sides_as_a_whole_move_if_most_rows_do(void **state)
+TEST(the_sides_as_a_whole_move_if_most_rows_do)
 {
     static const struct {
         double common, all, one;
@@ -309,7 +309,7 @@ static void the_sides_as_a_whole_move_if_most_rows_do(void **state)
 }
 
 /* One run per side: rows differ by 20% times the root of 2, and a tenth of them by far more. */
-static void rows_of_one_run_per_side_tell_the_least_noise(void **state)
+TEST(rows_of_one_run_per_side_tell_the_least_noise)
 {
     enum { MANY = 2000 };
     static double logs[MANY][2];
@@ -330,7 +330,7 @@ static void rows_of_one_run_per_side_tell_the_least_noise(void **state)
     run_noise_release(&noise);
 }
 
-static void all_rows_tell_what_one_alone_does_not(void **state)
+TEST(all_rows_tell_what_one_alone_does_not)
 {
     static const double slower[] = { 100, 102, 98, 110, 112, 108 };
     static const double odd_run[] = { 100, 101, 100, 101, 100, 140 };
@@ -362,7 +362,7 @@ static void all_rows_tell_what_one_alone_does_not(void **state)
 
 /* If the rows as a whole moved, a row that moved the same way is called as soon as its interval of
  * 95% says that it moved; else it takes more. */
-static void a_row_that_moved_with_all_needs_no_more_than_its_interval(void **state)
+TEST(a_row_that_moved_with_all_needs_no_more_than_its_interval)
 {
     double logs[ROWS][FILES];
 
@@ -389,7 +389,7 @@ static void a_row_that_moved_with_all_needs_no_more_than_its_interval(void **sta
 
 /* With so many runs per side nineteen of twenty such changes are called: twice 1.645 errors and
  * more, at a chance of 0.008 for a false alarm; by the tables of Student's t. */
-static void runs_that_a_change_takes_are_known(void **state)
+TEST(runs_that_a_change_takes_are_known)
 {
     static const struct {
         double between, target, limit;
@@ -404,7 +404,7 @@ static void runs_that_a_change_takes_are_known(void **state)
                          cases[i].runs);
 }
 
-static void undecided_says_how_many_runs_would_tell(void **state)
+TEST(undecided_says_how_many_runs_would_tell)
 {
     static const double drowned[] = { 100, 120, 90, 110, 125, 100 };
     struct compared_row row = compared(drowned, NULL);
@@ -413,13 +413,3 @@ static void undecided_says_how_many_runs_would_tell(void **state)
     assert_non_null(strstr(row.reason, "runs of one side vary by 13"));
     assert_non_null(strstr(row.reason, "a change of 10% would take "));
 }
-
-TESTS(digamma_and_trigamma_are_the_tables, a_prior_is_found_again,
-      what_a_row_knows_and_what_all_know_add_up, what_moves_all_rows_is_told_from_what_moves_one,
-      degrees_of_freedom_are_those_of_the_larger_part, a_change_of_all_rows_is_no_noise,
-      a_drift_over_runs_in_turns_counts_by_its_steps, each_order_of_turns_is_respected,
-      shifts_of_runs_in_turns_are_found_again, rows_that_never_vary_have_no_noise,
-      few_rows_or_single_runs_teach_nothing, the_sides_as_a_whole_move_if_most_rows_do,
-      rows_of_one_run_per_side_tell_the_least_noise, all_rows_tell_what_one_alone_does_not,
-      a_row_that_moved_with_all_needs_no_more_than_its_interval, runs_that_a_change_takes_are_known,
-      undecided_says_how_many_runs_would_tell)

@@ -123,7 +123,7 @@ static const struct part_change *part_named(const struct step_change *change, co
 }
 
 /* Times that do not divide by the steps: each side's parts still sum to its step. */
-static void parts_sum_to_the_nanosecond(void **state)
+TEST(parts_sum_to_the_nanosecond)
 {
     struct random random = random_seed(1, 0);
 
@@ -141,7 +141,7 @@ static void parts_sum_to_the_nanosecond(void **state)
 
 /* Equal programs, on a device whose pace differs from run to run: hardly ever is anything
  * called. */
-static void equal_runs_name_nothing(void **state)
+TEST(equal_runs_name_nothing)
 {
     enum { ROUNDS = 500 };
     struct random random = random_seed(2, 0);
@@ -159,7 +159,7 @@ static void equal_runs_name_nothing(void **state)
     assert_in_range(called, 0, ROUNDS / 100);
 }
 
-static void the_same_trace_twice_changes_nothing(void **state)
+TEST(the_same_trace_twice_changes_nothing)
 {
     struct random random = random_seed(3, 0);
     struct run run = usual;
@@ -176,7 +176,7 @@ static void the_same_trace_twice_changes_nothing(void **state)
 
 /* One operator or the loader becomes slower by a tenth of a step: that one is called, first and
  * alone. */
-static void what_was_planted_is_named(void **state)
+TEST(what_was_planted_is_named)
 {
     enum { ROUNDS = 140 };
     struct random random = random_seed(4, 0);
@@ -207,7 +207,7 @@ static void what_was_planted_is_named(void **state)
 }
 
 /* A part that is new has no noise on the other side; one that is gone likewise. */
-static void new_and_gone_parts_are_named(void **state)
+TEST(new_and_gone_parts_are_named)
 {
     struct random random = random_seed(5, 0);
     struct run new = usual;
@@ -226,7 +226,7 @@ static void new_and_gone_parts_are_named(void **state)
 }
 
 /* One long step hides the others' change from a mean's variance, not from ranks. */
-static void one_long_step_hides_nothing(void **state)
+TEST(one_long_step_hides_nothing)
 {
     struct random random = random_seed(6, 0);
     struct run base = usual, new = usual;
@@ -248,7 +248,7 @@ static void one_long_step_hides_nothing(void **state)
 
 /* The same kernels slower by the same factor: the device was. Others by the same factor: that was
  * changed. */
-static void a_common_factor_is_known(void **state)
+TEST(a_common_factor_is_known)
 {
     struct random random = random_seed(7, 0);
     struct run new = usual;
@@ -272,7 +272,7 @@ static void a_common_factor_is_known(void **state)
 
 /* Products in another precision, and the rest as before: what is twice as long is named, and
  * nothing is common. */
-static void factors_that_differ_are_no_common_one(void **state)
+TEST(factors_that_differ_are_no_common_one)
 {
     struct random random = random_seed(10, 0);
     struct run new = usual;
@@ -290,7 +290,7 @@ static void factors_that_differ_are_no_common_one(void **state)
 }
 
 /* A part that is longer beyond its noise, in a step that is hardly longer. */
-static void a_step_that_is_the_same_has_no_cause(void **state)
+TEST(a_step_that_is_the_same_has_no_cause)
 {
     struct random random = random_seed(11, 0);
     struct run new = usual;
@@ -313,7 +313,7 @@ static void a_step_that_is_the_same_has_no_cause(void **state)
     release(&pair);
 }
 
-static void few_steps_show_no_noise(void **state)
+TEST(few_steps_show_no_noise)
 {
     struct random random = random_seed(8, 0);
     struct run base = usual, new = usual;
@@ -328,7 +328,7 @@ static void few_steps_show_no_noise(void **state)
     release(&pair);
 }
 
-static void other_batches_are_compared_by_sample(void **state)
+TEST(other_batches_are_compared_by_sample)
 {
     struct random random = random_seed(9, 0);
     struct run base = usual, new = usual;
@@ -348,9 +348,3 @@ static void other_batches_are_compared_by_sample(void **state)
     assert_false(pair.change.per_sample);
     release(&pair);
 }
-
-TESTS(parts_sum_to_the_nanosecond, equal_runs_name_nothing, the_same_trace_twice_changes_nothing,
-      what_was_planted_is_named, new_and_gone_parts_are_named, one_long_step_hides_nothing,
-      a_common_factor_is_known, factors_that_differ_are_no_common_one,
-      a_step_that_is_the_same_has_no_cause, few_steps_show_no_noise,
-      other_batches_are_compared_by_sample)

@@ -193,7 +193,7 @@ static int fewest_events(int trials, double rate)
     return fewest;
 }
 
-static void a_switch_that_changes_nothing_is_no_gain(void **state)
+TEST(a_switch_that_changes_nothing_is_no_gain)
 {
     enum { TRIALS = 70, PROGRAMS = ARRAY_SIZE(programs), INNOCENT = ARMS_MOST - 1 };
     int count = TRIALS * INNOCENT, gains_in_all = 0;
@@ -220,7 +220,7 @@ static void a_switch_that_changes_nothing_is_no_gain(void **state)
     assert_in_range(gains_in_all, 0, fewest_events(PROGRAMS * count, 0.01));
 }
 
-static void a_gain_of_a_fifth_is_found(void **state)
+TEST(a_gain_of_a_fifth_is_found)
 {
     enum { TRIALS = 300 };
     const struct made_steps program = { "windows of 3%", .noise = 0.03 * 2.7, .correlation = 0 };
@@ -245,7 +245,7 @@ static void a_gain_of_a_fifth_is_found(void **state)
 }
 
 /* The interval of a factor that is there. */
-static void the_interval_holds_the_gain(void **state)
+TEST(the_interval_holds_the_gain)
 {
     enum { TRIALS = 300 };
     const double gains[] = { 1, 2 };
@@ -263,7 +263,7 @@ static void the_interval_holds_the_gain(void **state)
 
 /* --- What a trial may lack --- */
 
-static void beside_other_programs_nothing_is_ruled_out(void **state)
+TEST(beside_other_programs_nothing_is_ruled_out)
 {
     const double gains[] = { 1, 1, 2 };
     struct trial trial;
@@ -276,7 +276,7 @@ static void beside_other_programs_nothing_is_ruled_out(void **state)
     trial_release(&trial);
 }
 
-static void nothing_is_claimed_beside_controls_that_differ(void **state)
+TEST(nothing_is_claimed_beside_controls_that_differ)
 {
     const double gains[] = { 1.2, 2, 1 };
     struct trial trial;
@@ -289,7 +289,7 @@ static void nothing_is_claimed_beside_controls_that_differ(void **state)
     trial_release(&trial);
 }
 
-static void few_pairs_decide_nothing(void **state)
+TEST(few_pairs_decide_nothing)
 {
     const double gains[] = { 1, 3 };
     struct trial trial;
@@ -308,7 +308,7 @@ static void few_pairs_decide_nothing(void **state)
 }
 
 /* Twelve pairs show a gain that six do not; the next look that counts is at thirteen. */
-static void only_a_planned_look_decides(void **state)
+TEST(only_a_planned_look_decides)
 {
     struct trial_arm arm = { .is_apart = true };
     bool early = false;
@@ -335,7 +335,7 @@ static void read_text(struct trial *trial, const char *text, enum status expecte
 }
 
 /* Windows are in the order of time, and a pair may lack one. Numbers may be anything. */
-static void damaged_windows_are_left_out(void **state)
+TEST(damaged_windows_are_left_out)
 {
     struct trial trial;
 
@@ -365,8 +365,4 @@ static void damaged_windows_are_left_out(void **state)
     trial_release(&trial);
 }
 
-TESTS_WITH(trace_folder_open, trace_folder_remove, a_switch_that_changes_nothing_is_no_gain,
-           a_gain_of_a_fifth_is_found, the_interval_holds_the_gain,
-           beside_other_programs_nothing_is_ruled_out,
-           nothing_is_claimed_beside_controls_that_differ, few_pairs_decide_nothing,
-           only_a_planned_look_decides, damaged_windows_are_left_out)
+TESTS_WITH(trace_folder_open, trace_folder_remove)

@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-static void settings_that_differ_are_named(void **state)
+TEST(settings_that_differ_are_named)
 {
     static const struct {
         struct workload first, second;
@@ -59,7 +59,7 @@ static void settings_that_differ_are_named(void **state)
     }
 }
 
-static void work_that_is_not_known_has_no_fingerprint(void **state)
+TEST(work_that_is_not_known_has_no_fingerprint)
 {
     const struct workload unknown = { NULL, "mine", 4096 }, known = { "", NULL, NAN };
 
@@ -67,7 +67,7 @@ static void work_that_is_not_known_has_no_fingerprint(void **state)
     assert_true(workload_fingerprint(&known) != 0);
 }
 
-static void a_long_difference_is_cut_to_its_room(void **state)
+TEST(a_long_difference_is_cut_to_its_room)
 {
     char folder[600], text[64];
     const struct workload first = { "data=images batch=8", folder, 0 },
@@ -79,7 +79,7 @@ static void a_long_difference_is_cut_to_its_room(void **state)
     assert_int_equal(strlen(text), sizeof text - 1);
 }
 
-static void without_a_catalogue_a_setting_that_is_not_stated_is_taken_for_equal(void **state)
+TEST(without_a_catalogue_a_setting_that_is_not_stated_is_taken_for_equal)
 {
     const struct workload first = { "batch=8 save_every=5", NULL, 0 },
                           second = { "batch=8", NULL, 0 };
@@ -92,7 +92,7 @@ static void without_a_catalogue_a_setting_that_is_not_stated_is_taken_for_equal(
     catalogue_use(&made_catalogue);
 }
 
-static void a_row_finds_the_settings_of_its_variant(void **state)
+TEST(a_row_finds_the_settings_of_its_variant)
 {
     static const char file[] =
         "{\"chokepoint\": {\"scenarios\": [{\"name\": \"item\"}, {\"name\": \"item_sync\", "
@@ -134,7 +134,4 @@ static void a_row_finds_the_settings_of_its_variant(void **state)
     cJSON_Delete(root);
 }
 
-TESTS_WITH(made_catalogue_use, NULL, settings_that_differ_are_named,
-           work_that_is_not_known_has_no_fingerprint, a_long_difference_is_cut_to_its_room,
-           without_a_catalogue_a_setting_that_is_not_stated_is_taken_for_equal,
-           a_row_finds_the_settings_of_its_variant)
+TESTS_WITH(made_catalogue_use, NULL)

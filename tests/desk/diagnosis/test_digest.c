@@ -50,7 +50,7 @@ static enum status read_line(struct found *found, const char *line, struct rank_
     return status;
 }
 
-static void a_digest_gives_back_what_it_was_made_of(void **state)
+TEST(a_digest_gives_back_what_it_was_made_of)
 {
     char *line;
     struct found found = make(&line);
@@ -75,7 +75,7 @@ static void a_digest_gives_back_what_it_was_made_of(void **state)
     found_forget(&found);
 }
 
-static void every_collective_that_is_left_out_is_counted(void **state)
+TEST(every_collective_that_is_left_out_is_counted)
 {
     char *line;
     struct found found = make(&line);
@@ -90,7 +90,7 @@ static void every_collective_that_is_left_out_is_counted(void **state)
 
 /* Bytes are changed, taken out and doubled, and texts cut: it is refused, or read as something
  * whole. */
-static void damage_is_refused_or_harmless(void **state)
+TEST(damage_is_refused_or_harmless)
 {
     char *line;
     struct found found = make(&line);
@@ -124,7 +124,7 @@ static void damage_is_refused_or_harmless(void **state)
 }
 
 /* A count or a duration below 0, or a window that ends before it begins. */
-static void what_cannot_be_is_refused(void **state)
+TEST(what_cannot_be_is_refused)
 {
     static const struct {
         const char *member, *value, *fault;
@@ -155,6 +155,3 @@ static void what_cannot_be_is_refused(void **state)
     free(line);
     found_forget(&found);
 }
-
-TESTS(a_digest_gives_back_what_it_was_made_of, every_collective_that_is_left_out_is_counted,
-      damage_is_refused_or_harmless, what_cannot_be_is_refused)

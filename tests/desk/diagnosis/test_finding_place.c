@@ -51,7 +51,7 @@ static void check_where(const struct found *found, const char *id, const char *e
     assert_string_equal(text, expected);
 }
 
-static void findings_name_their_lines(void **state)
+TEST(findings_name_their_lines)
 {
     struct found found = judge_loop(true);
 
@@ -60,7 +60,7 @@ static void findings_name_their_lines(void **state)
     found_forget(&found);
 }
 
-static void without_calls_of_python_annotations_are_named_or_nothing(void **state)
+TEST(without_calls_of_python_annotations_are_named_or_nothing)
 {
     struct found found = judge_loop(false);
 
@@ -70,7 +70,7 @@ static void without_calls_of_python_annotations_are_named_or_nothing(void **stat
 }
 
 /* The other copies, to the device, are none of them. */
-static void copies_on_the_device_name_the_operator_that_makes_them(void **state)
+TEST(copies_on_the_device_name_the_operator_that_makes_them)
 {
     struct found found;
 
@@ -92,6 +92,3 @@ static void copies_on_the_device_name_the_operator_that_makes_them(void **state)
     check_where(&found, "exposed_copy", "in aten::to");
     found_forget(&found);
 }
-
-TESTS(findings_name_their_lines, without_calls_of_python_annotations_are_named_or_nothing,
-      copies_on_the_device_name_the_operator_that_makes_them)

@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-static void the_first_finding_is_the_one_that_costs_most(void **state)
+TEST(the_first_finding_is_the_one_that_costs_most)
 {
     static const struct {
         const char *id;
@@ -46,7 +46,7 @@ static void the_first_finding_is_the_one_that_costs_most(void **state)
 }
 
 /* Both loops cost 1000 us of device work in every step. */
-static void a_wait_costs_the_shorter_of_host_and_device(void **state)
+TEST(a_wait_costs_the_shorter_of_host_and_device)
 {
     struct made_loop loop = { BUSY, .loading = 600, .wait_every = 1 };
     struct found found = found_judge(&loop);
@@ -62,7 +62,7 @@ static void a_wait_costs_the_shorter_of_host_and_device(void **state)
 
 /* Usual is a pause of 20 us before each launch, so up to 100 us are; but 50 us are never long. Less
  * launching hides most of such a pause, so it is no cost of its own. */
-static void a_pause_is_five_times_as_long_as_usual(void **state)
+TEST(a_pause_is_five_times_as_long_as_usual)
 {
     static const struct made_loop longer[] = {
         { .steps = 10, .launches = 20, .operator_time = 20, .call = 4, .kernel = 5, .pause = 90 },
@@ -84,7 +84,7 @@ static void a_pause_is_five_times_as_long_as_usual(void **state)
 /* The optimizer is launched after the wait, so the device is at work when the next load begins: 500
  * us of the 600 us are exposed, in nine of ten steps, and 4 us each of calls and of the wait's
  * end. */
-static void a_wait_amid_the_step_costs_the_load_that_it_put_off(void **state)
+TEST(a_wait_amid_the_step_costs_the_load_that_it_put_off)
 {
     const struct made_loop every_step = { BUSY, .loading = 600, .wait_amid = 1,
                                           .optimizer_launches = 1, .optimizer_kernel = 100 };
@@ -99,7 +99,7 @@ static void a_wait_amid_the_step_costs_the_load_that_it_put_off(void **state)
 
 /* Loading and the device's work take turns. Whose fault that is comes first; but the other's fix
  * would gain the same, so it is named, too, after what has time of its own. */
-static void time_that_two_fixes_would_save_names_both(void **state)
+TEST(time_that_two_fixes_would_save_names_both)
 {
     static const struct {
         struct made_loop loop;
@@ -127,7 +127,7 @@ static void time_that_two_fixes_would_save_names_both(void **state)
     assert_true(found_lost_us(&little, "data_loading") == 0);
 }
 
-static void waiting_for_a_core_takes_the_time_of_no_other_finding(void **state)
+TEST(waiting_for_a_core_takes_the_time_of_no_other_finding)
 {
     const struct made_loop crowded = { BUSY, .loading = 1500,
                                        .about = "\"chokepoint\":{\"core_wait_share\":0.7}" };
@@ -144,7 +144,7 @@ static void waiting_for_a_core_takes_the_time_of_no_other_finding(void **state)
 /* The wait for the first of three numbers is the long one, and loading follows the third. A pause
  * after a wait amid the step is put off likewise. Where the wait is short, as its step is launched
  * slowly, it covers little. */
-static void a_wait_covers_as_much_as_it_takes(void **state)
+TEST(a_wait_covers_as_much_as_it_takes)
 {
     const struct made_loop three = { BUSY, .loading = 600, .wait_every = 1, .reads = 3 };
     const struct made_loop amid = { BUSY, .pause = 600, .wait_amid = 1, .optimizer_launches = 1,
@@ -169,7 +169,7 @@ static void a_wait_covers_as_much_as_it_takes(void **state)
  * that it is idle are lost where they are, in the pause, and no second time to loading. Where 100
  * us of the loading are idle too, its fix saves all that the host takes beyond the device's time,
  * and the pause shares that. Not so where the device sets the pace. */
-static void idle_time_is_lost_to_one_cause_and_saved_by_each(void **state)
+TEST(idle_time_is_lost_to_one_cause_and_saved_by_each)
 {
     struct made_loop loop = {
         .steps = 20, .loading = 400, .pause = 300, .launches = 50, .call = 2, .kernel = 12
@@ -189,7 +189,7 @@ static void idle_time_is_lost_to_one_cause_and_saved_by_each(void **state)
 
 /* Copies fill 2000 of 2060 us: that is the headline, and no copy is called a kernel. Only the
  * kernel's 60 us could hide some of them, so nothing is said to be lost. */
-static void copies_that_fill_the_device_are_the_headline(void **state)
+TEST(copies_that_fill_the_device_are_the_headline)
 {
     const struct made_loop loop = { .steps = 10,
                                     .launches = 1,
@@ -214,7 +214,7 @@ static void copies_that_fill_the_device_are_the_headline(void **state)
 }
 
 /* Both directions at once: 20 steps of 1000 us, each way busy throughout, and a kernel of 10. */
-static void copies_in_both_directions_at_once_are_one_time(void **state)
+TEST(copies_in_both_directions_at_once_are_one_time)
 {
     struct found found;
     const struct finding *finding;
@@ -242,7 +242,7 @@ static void copies_in_both_directions_at_once_are_one_time(void **state)
 
 /* Kernels are as short as their launches, and the device runs dry in a pause of 280 us that a
  * quicker host would hide: most idle time lies there, but fewer launches gain more. */
-static void a_pause_that_quicker_launches_would_hide_comes_after_them(void **state)
+TEST(a_pause_that_quicker_launches_would_hide_comes_after_them)
 {
     const struct made_loop loop = {
         .steps = 20, .pause = 280, .launches = 60, .operator_time = 6, .call = 4, .kernel = 9
@@ -261,7 +261,7 @@ static void a_pause_that_quicker_launches_would_hide_comes_after_them(void **sta
 /* 40 kernels of 50 us with a wait after each, and one of 1500 whose wait the host follows up with
  * 1400 us of its own: that work is named, and no wait costs it, as nothing says that it comes back.
  * Nothing marks steps, so no step is named. */
-static void few_waits_that_have_most_of_the_time_are_named(void **state)
+TEST(few_waits_that_have_most_of_the_time_are_named)
 {
     struct found found;
     const struct finding *wait, *work;
@@ -290,7 +290,7 @@ static void few_waits_that_have_most_of_the_time_are_named(void **state)
 }
 
 /* Each step pins a batch and lets it go, which waits for the device. */
-static void pinned_memory_in_the_loop_is_told_as_such(void **state)
+TEST(pinned_memory_in_the_loop_is_told_as_such)
 {
     for (int pinned = 0; pinned < 2; pinned++) {
         struct found found;
@@ -319,7 +319,7 @@ static void pinned_memory_in_the_loop_is_told_as_such(void **state)
 
 /* PyTorch has a caching allocator: who releases memory in each step has run out of it, or emptied
  * the cache. Our own traces have none of its operators. */
-static void releases_under_a_caching_allocator_are_told_why(void **state)
+TEST(releases_under_a_caching_allocator_are_told_why)
 {
     struct made_loop loop = { BUSY, .operator_time = 2, .allocations = 30, .allocation = 100 };
     struct found torch = found_judge(&loop), ours;
@@ -334,7 +334,7 @@ static void releases_under_a_caching_allocator_are_told_why(void **state)
 
 /* Each launch is waited for, and loading at the borders of epochs takes long: host_sync has all of
  * the idle time, so the border shares it. */
-static void idle_time_is_not_lost_twice(void **state)
+TEST(idle_time_is_not_lost_twice)
 {
     const struct made_loop loop = { .steps = 40,
                                     .launches = 20,
@@ -362,7 +362,7 @@ static void idle_time_is_not_lost_twice(void **state)
 }
 
 /* An optimizer of 5% is not 10% less than nothing. */
-static void no_figure_that_is_judged_is_below_zero(void **state)
+TEST(no_figure_that_is_judged_is_below_zero)
 {
     struct made_loop loop = { BUSY, .optimizer_launches = 1, .optimizer_kernel = 50 };
     struct found found = found_judge(&loop);
@@ -374,7 +374,7 @@ static void no_figure_that_is_judged_is_below_zero(void **state)
 
 /* Per step a kernel of 100 us and one that its call launches in 5 us but that begins 2 ms later: it
  * waits for work that the recording does not have, and no graph launches it earlier. */
-static void work_that_begins_long_after_its_launch_is_not_launched_late(void **state)
+TEST(work_that_begins_long_after_its_launch_is_not_launched_late)
 {
     struct found found;
     const struct finding *finding;
@@ -399,7 +399,7 @@ static void work_that_begins_long_after_its_launch_is_not_launched_late(void **s
 }
 
 /* The step logs for 500 us, which no wait causes. */
-static void waits_for_launches_do_not_cost_what_the_loop_does_otherwise(void **state)
+TEST(waits_for_launches_do_not_cost_what_the_loop_does_otherwise)
 {
     struct made_loop loop = {
         .steps = 10, .launches = 50, .call = 4, .kernel = 20, .wait_launches = 1
@@ -412,7 +412,7 @@ static void waits_for_launches_do_not_cost_what_the_loop_does_otherwise(void **s
 }
 
 /* Workers need cores: loading that takes one of two cores cannot be faster than it is. */
-static void loading_costs_what_workers_on_the_other_cores_would_save(void **state)
+TEST(loading_costs_what_workers_on_the_other_cores_would_save)
 {
     static const struct {
         const char *about;
@@ -433,7 +433,7 @@ static void loading_costs_what_workers_on_the_other_cores_would_save(void **stat
     }
 }
 
-static void lost_time_is_that_of_the_untraced_step(void **state)
+TEST(lost_time_is_that_of_the_untraced_step)
 {
     struct made_loop loop = { BUSY, .loading = 600, .wait_every = 1 };
     struct found found;
@@ -452,7 +452,7 @@ static void lost_time_is_that_of_the_untraced_step(void **state)
 
 /* Other programs took some of the cores, so time is not lost by the step alone: the gain is no
  * promise. */
-static void other_programs_lower_the_confidence(void **state)
+TEST(other_programs_lower_the_confidence)
 {
     static const struct {
         const char *about;
@@ -477,7 +477,7 @@ static void other_programs_lower_the_confidence(void **state)
 }
 
 /* Sixteen passes over pieces, and one over all: the same work. */
-static void small_kernels_gain_what_one_pass_would(void **state)
+TEST(small_kernels_gain_what_one_pass_would)
 {
     const struct made_loop whole = { .steps = 10,
                                      .passes = 1,
@@ -518,7 +518,7 @@ static void small_kernels_gain_what_one_pass_would(void **state)
 }
 
 /* Work that hardly differs does not tell what of it is fixed. */
-static void without_unequal_work_a_gain_is_a_bound(void **state)
+TEST(without_unequal_work_a_gain_is_a_bound)
 {
     const struct made_loop loop = { .steps = 10,
                                     .passes = 16,
@@ -537,7 +537,7 @@ static void without_unequal_work_a_gain_is_a_bound(void **state)
 
 /* Four rows leave three quarters of a tile empty, which the whole batch fills. Where two sides are
  * short, the batch has more products, not larger ones. */
-static void products_of_few_rows_gain_by_filling_tiles(void **state)
+TEST(products_of_few_rows_gain_by_filling_tiles)
 {
     static const char *const names[] = { "gemm_bf16_nn_16x64x64", "gemm_bf16_nn_4x64x64",
                                          "gemm_bf16_nt_4x4x64", "gemm_f32_nn_4x64x64" };
@@ -563,7 +563,7 @@ static void products_of_few_rows_gain_by_filling_tiles(void **state)
 }
 
 /* A mean of steps that differ is of no step. */
-static void of_uneven_steps_no_gain_is_sure(void **state)
+TEST(of_uneven_steps_no_gain_is_sure)
 {
     static const struct {
         int slow_kernel;
@@ -585,7 +585,7 @@ static void of_uneven_steps_no_gain_is_sure(void **state)
 }
 
 /* 27 blocks on 108 SMs: three quarters of the time, if each block's work could be spread. */
-static void empty_sms_cost_their_share_at_most(void **state)
+TEST(empty_sms_cost_their_share_at_most)
 {
     struct made_loop loop = { BUSY, .grid = 27 };
     struct found found = found_judge(&loop);
@@ -600,7 +600,7 @@ static void empty_sms_cost_their_share_at_most(void **state)
 }
 
 /* A bound counts time that an estimate explains, too. */
-static void a_bounded_cost_comes_after_an_estimated_one(void **state)
+TEST(a_bounded_cost_comes_after_an_estimated_one)
 {
     struct made_loop loop = { BUSY, .grid = 1, .kernel_name = MATRIX_KERNEL };
     struct found found = found_judge(&loop);
@@ -613,7 +613,7 @@ static void a_bounded_cost_comes_after_an_estimated_one(void **state)
     found_forget(&found);
 }
 
-static void a_healthy_trace_says_why(void **state)
+TEST(a_healthy_trace_says_why)
 {
     struct made_loop busy = { BUSY }, waiting = { BUSY, .loading = 800, .wait_every = 1 };
     struct made_loop blind = { .steps = 10, .loading = 100 };
@@ -630,7 +630,7 @@ static void a_healthy_trace_says_why(void **state)
 }
 
 /* All kernels do one element-wise operation each; whether they can be fused is not in the trace. */
-static void a_guess_is_never_alarming(void **state)
+TEST(a_guess_is_never_alarming)
 {
     struct made_loop loop = { BUSY, .kernel_name = "vectorized_elementwise_kernel" };
     struct found found = found_judge(&loop);
@@ -643,7 +643,7 @@ static void a_guess_is_never_alarming(void **state)
 }
 
 /* A trace without calls cannot say why the device is idle, and no rule guesses. */
-static void what_the_trace_lacks_is_not_guessed(void **state)
+TEST(what_the_trace_lacks_is_not_guessed)
 {
     struct made_loop loop = { BUSY, .loading = 1500, .wait_every = 1, .no_calls = true };
     struct found found = found_judge(&loop);
@@ -669,7 +669,7 @@ static const struct judged *judged(const struct found *found, const char *id)
 
 /* 480 us beside 500 of backward, whether they are worth a finding or not; without the phase, of the
  * step. */
-static void communication_is_judged_as_a_share_of_backward(void **state)
+TEST(communication_is_judged_as_a_share_of_backward)
 {
     static const struct {
         struct made_loop loop;
@@ -692,7 +692,7 @@ static void communication_is_judged_as_a_share_of_backward(void **state)
 }
 
 /* Without marks nothing is known to come again. */
-static void without_steps_nothing_is_said_of_a_step(void **state)
+TEST(without_steps_nothing_is_said_of_a_step)
 {
     for (int no_steps = 0; no_steps < 2; no_steps++) {
         struct made_loop loop = { BUSY, .operator_time = 120, .communication = 800,
@@ -712,7 +712,7 @@ static void without_steps_nothing_is_said_of_a_step(void **state)
 }
 
 /* PyTorch marks the optimizer's calls even where nobody calls profiler.step(). */
-static void the_optimizer_marks_steps_as_well(void **state)
+TEST(the_optimizer_marks_steps_as_well)
 {
     struct found found;
 
@@ -733,7 +733,7 @@ static void the_optimizer_marks_steps_as_well(void **state)
 }
 
 /* Most of the work of a busy device is missing, which makes it look idle. */
-static void a_device_whose_work_is_missing_is_not_called_idle(void **state)
+TEST(a_device_whose_work_is_missing_is_not_called_idle)
 {
     struct made_loop loop = { BUSY, .loading = 100, .wait_every = 1, .lost = 8 };
     struct found found = found_judge(&loop);
@@ -755,7 +755,7 @@ static void a_device_whose_work_is_missing_is_not_called_idle(void **state)
 }
 
 /* One call that blocks makes the mean 80 us. */
-static void the_call_of_a_launch_takes_what_most_of_them_take(void **state)
+TEST(the_call_of_a_launch_takes_what_most_of_them_take)
 {
     struct made_loop loop = {
         .steps = 1, .launches = 50, .operator_time = 6, .call = 4, .kernel = 5, .first_call = 3900
@@ -769,7 +769,7 @@ static void the_call_of_a_launch_takes_what_most_of_them_take(void **state)
 
 /* Twelve graphs per step, of so many kernels of 2 us each, and 50 us of an operator before each
  * launch. */
-static void graphs_are_not_to_be_captured_as_graphs(void **state)
+TEST(graphs_are_not_to_be_captured_as_graphs)
 {
     for (int kernels = 1; kernels <= 3; kernels++) {
         struct found found;
@@ -793,7 +793,7 @@ static void graphs_are_not_to_be_captured_as_graphs(void **state)
 }
 
 /* The work that took most is named, the longest first; the rest is recorded nowhere. */
-static void other_work_of_the_host_is_named(void **state)
+TEST(other_work_of_the_host_is_named)
 {
     struct found found;
     const char *evidence;
@@ -843,7 +843,7 @@ static struct found judge_contradicted(int error_us)
 }
 
 /* 20 us leave 20 ms as they are, 15 ms do not. */
-static void a_contradiction_is_weighed_against_what_is_claimed(void **state)
+TEST(a_contradiction_is_weighed_against_what_is_claimed)
 {
     struct found little = judge_contradicted(20), much = judge_contradicted(15000);
 
@@ -879,7 +879,7 @@ static struct found judge_host(const char *about)
 }
 
 /* Who trains on the host needs no device to be told what the loop waits for. */
-static void a_host_that_is_alone_is_judged_by_its_loop(void **state)
+TEST(a_host_that_is_alone_is_judged_by_its_loop)
 {
     struct found alone = judge_host("\"schemaVersion\":1"), beside = judge_host(OLD_GPU);
 
@@ -926,7 +926,7 @@ static struct found judge_copies_in(const char *span)
 }
 
 /* The device is idle because the state is being saved, not because the loop waits for a result. */
-static void waits_within_a_save_are_the_saves(void **state)
+TEST(waits_within_a_save_are_the_saves)
 {
     struct found saved = judge_copies_in("save"), evaluated = judge_copies_in("evaluate");
 
@@ -943,7 +943,7 @@ static void waits_within_a_save_are_the_saves(void **state)
 
 /* A loss that is read later is written later, too: the device's work then hides that as it would
  * hide loading the next batch. */
-static void a_wait_costs_the_log_and_the_load_after_it(void **state)
+TEST(a_wait_costs_the_log_and_the_load_after_it)
 {
     struct found plain = found_judge(&(struct made_loop){ BUSY, .wait_every = 1, .loading = 200 });
     struct found logs =
@@ -960,7 +960,7 @@ static void a_wait_costs_the_log_and_the_load_after_it(void **state)
 }
 
 /* A GPU gains time from fused attention, a CPU none. */
-static void on_a_cpu_fused_attention_is_promised_no_time(void **state)
+TEST(on_a_cpu_fused_attention_is_promised_no_time)
 {
     struct made_loop loop = { BUSY, .kernel_name = "softmax_forward_f32", .optimizer_launches = 1,
                               .optimizer_kernel = 500, .about = OLD_GPU };
@@ -976,7 +976,7 @@ static void on_a_cpu_fused_attention_is_promised_no_time(void **state)
     found_forget(&cpu);
 }
 
-static void an_empty_trace_is_no_failure(void **state)
+TEST(an_empty_trace_is_no_failure)
 {
     struct made_loop loop = { .steps = 0, .no_calls = true };
     struct found found = found_judge(&loop);
@@ -986,29 +986,3 @@ static void an_empty_trace_is_no_failure(void **state)
     assert_int_equal(found.findings.count, 1);
     found_forget(&found);
 }
-
-TESTS(the_first_finding_is_the_one_that_costs_most, a_wait_costs_the_shorter_of_host_and_device,
-      a_pause_is_five_times_as_long_as_usual, a_wait_amid_the_step_costs_the_load_that_it_put_off,
-      time_that_two_fixes_would_save_names_both,
-      waiting_for_a_core_takes_the_time_of_no_other_finding, a_wait_covers_as_much_as_it_takes,
-      idle_time_is_lost_to_one_cause_and_saved_by_each,
-      a_pause_that_quicker_launches_would_hide_comes_after_them,
-      few_waits_that_have_most_of_the_time_are_named,
-      releases_under_a_caching_allocator_are_told_why, pinned_memory_in_the_loop_is_told_as_such,
-      idle_time_is_not_lost_twice, no_figure_that_is_judged_is_below_zero,
-      work_that_begins_long_after_its_launch_is_not_launched_late,
-      copies_that_fill_the_device_are_the_headline, copies_in_both_directions_at_once_are_one_time,
-      waits_for_launches_do_not_cost_what_the_loop_does_otherwise,
-      loading_costs_what_workers_on_the_other_cores_would_save,
-      lost_time_is_that_of_the_untraced_step, other_programs_lower_the_confidence,
-      a_contradiction_is_weighed_against_what_is_claimed, small_kernels_gain_what_one_pass_would,
-      products_of_few_rows_gain_by_filling_tiles, of_uneven_steps_no_gain_is_sure,
-      without_unequal_work_a_gain_is_a_bound, empty_sms_cost_their_share_at_most,
-      a_bounded_cost_comes_after_an_estimated_one, a_healthy_trace_says_why,
-      a_guess_is_never_alarming, what_the_trace_lacks_is_not_guessed,
-      communication_is_judged_as_a_share_of_backward, without_steps_nothing_is_said_of_a_step,
-      the_optimizer_marks_steps_as_well, a_device_whose_work_is_missing_is_not_called_idle,
-      the_call_of_a_launch_takes_what_most_of_them_take, graphs_are_not_to_be_captured_as_graphs,
-      other_work_of_the_host_is_named, a_host_that_is_alone_is_judged_by_its_loop,
-      waits_within_a_save_are_the_saves, a_wait_costs_the_log_and_the_load_after_it,
-      on_a_cpu_fused_attention_is_promised_no_time, an_empty_trace_is_no_failure)

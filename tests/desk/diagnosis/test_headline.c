@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-static void the_headline_is_the_first_finding_that_limits_the_run(void **state)
+TEST(the_headline_is_the_first_finding_that_limits_the_run)
 {
     static const struct {
         struct made_loop loop;
@@ -59,7 +59,7 @@ static void the_headline_is_the_first_finding_that_limits_the_run(void **state)
 
 /* A device that is busy for 87% of a step, or 80%, comes before what gains little, and is the
  * headline; one of 67% is not. */
-static void a_device_that_sets_the_pace_comes_before_what_gains_little(void **state)
+TEST(a_device_that_sets_the_pace_comes_before_what_gains_little)
 {
     static const struct {
         struct made_loop loop;
@@ -94,7 +94,7 @@ static void a_device_that_sets_the_pace_comes_before_what_gains_little(void **st
 }
 
 /* Five kernels of 16 ms fill a device; five of 10 us may be anything. */
-static void a_handful_of_kernels_tells_if_they_fill_the_device(void **state)
+TEST(a_handful_of_kernels_tells_if_they_fill_the_device)
 {
     struct made_loop loop = {
         .steps = 1, .launches = 5, .call = 2, .kernel = 16000, .no_steps = true
@@ -113,7 +113,7 @@ static void a_handful_of_kernels_tells_if_they_fill_the_device(void **state)
 }
 
 /* C++ puts a kernel's arguments behind its name, and may put it into no namespace. */
-static void a_kernel_is_named_without_its_arguments(void **state)
+TEST(a_kernel_is_named_without_its_arguments)
 {
     struct made_loop loop = { BUSY, .kernel_name =
                                         "void (anonymous namespace)::fill<float>(float*, int)" };
@@ -181,7 +181,7 @@ static struct found judge_loader(int loading, const char *members)
 }
 
 /* A tracer takes its time where most events are. */
-static void loading_costs_what_it_takes_without_the_tracer(void **state)
+TEST(loading_costs_what_it_takes_without_the_tracer)
 {
 #define COST(step_us)                                                                              \
     "\"chokepoint\":{\"schema\":1,\"steps\":4,\"windows\":3,\"step_time_us\":" step_us             \
@@ -226,7 +226,7 @@ static void loading_costs_what_it_takes_without_the_tracer(void **state)
     }
 }
 
-static void a_host_alone_is_judged_by_its_operators(void **state)
+TEST(a_host_alone_is_judged_by_its_operators)
 {
     static const struct {
         struct made_host host;
@@ -301,7 +301,7 @@ static void a_host_alone_is_judged_by_its_operators(void **state)
  * number. */
 /* The same loop, with a trace of a GPU whose rows are missing: nothing can be said of the
  * bottleneck. The default of init_process_group() names NCCL on any machine. */
-static void a_host_that_had_a_device_is_not_judged_alone(void **state)
+TEST(a_host_that_had_a_device_is_not_judged_alone)
 {
     static const struct {
         struct made_host host;
@@ -335,7 +335,7 @@ static void a_host_that_had_a_device_is_not_judged_alone(void **state)
 }
 
 /* Where nothing is wrong, the operators that take longest are the answer. */
-static void a_host_that_computes_names_its_longest_operators(void **state)
+TEST(a_host_that_computes_names_its_longest_operators)
 {
     const struct made_host host = {
         { "aten::mm", "aten::mm", "aten::bmm", "aten::add" }, 5, 45, false, 0, 0
@@ -351,7 +351,7 @@ static void a_host_that_computes_names_its_longest_operators(void **state)
 }
 
 /* Who calls scaled_dot_product_attention is not told to call it. */
-static void attention_that_took_its_math_path_is_told_why(void **state)
+TEST(attention_that_took_its_math_path_is_told_why)
 {
     const struct made_host plain = {
         { "aten::bmm", "aten::_softmax", "aten::bmm" }, 10, 33, false, 0, 0
@@ -374,7 +374,7 @@ static void attention_that_took_its_math_path_is_told_why(void **state)
 
 /* The loop computes for 300 us of each step and waits for 700, in which another thread sends
  * gradients for 600. */
-static void messages_of_a_host_alone_are_communication(void **state)
+TEST(messages_of_a_host_alone_are_communication)
 {
     struct found found;
     const struct finding *first;
@@ -399,7 +399,7 @@ static void messages_of_a_host_alone_are_communication(void **state)
     found_forget(&found);
 }
 
-static void activations_in_pieces_are_found_on_a_host_alone(void **state)
+TEST(activations_in_pieces_are_found_on_a_host_alone)
 {
     static const struct {
         struct made_host host;
@@ -420,7 +420,7 @@ static void activations_in_pieces_are_found_on_a_host_alone(void **state)
 }
 
 /* Another program takes the core for 4 ms, in one operator of a hundred. */
-static void interruptions_do_not_make_operators_large(void **state)
+TEST(interruptions_do_not_make_operators_large)
 {
     struct found found;
     int now = 0;
@@ -455,7 +455,7 @@ static void begin_steps_of_operators(const char *category)
 
 /* Kineto's categories. Where the work is "kernel", as that of Intel's GPUs is, the device is
  * read. */
-static void a_device_that_is_not_read_is_all_that_is_said(void **state)
+TEST(a_device_that_is_not_read_is_all_that_is_said)
 {
     static const struct {
         const char *category, *device;
@@ -484,7 +484,7 @@ static void a_device_that_is_not_read_is_all_that_is_said(void **state)
 
 /* XLA's profiler gives no categories, only names of processes. PyTorch's gives "python" and "GPU
  * 0". */
-static void another_profiler_is_told_by_its_processes(void **state)
+TEST(another_profiler_is_told_by_its_processes)
 {
     static const struct {
         const char *processes[2];
@@ -517,13 +517,3 @@ static void another_profiler_is_told_by_its_processes(void **state)
         found_forget(&found);
     }
 }
-
-TESTS(the_headline_is_the_first_finding_that_limits_the_run,
-      a_device_that_sets_the_pace_comes_before_what_gains_little,
-      a_handful_of_kernels_tells_if_they_fill_the_device, a_kernel_is_named_without_its_arguments,
-      loading_costs_what_it_takes_without_the_tracer, a_host_alone_is_judged_by_its_operators,
-      a_host_that_had_a_device_is_not_judged_alone,
-      a_host_that_computes_names_its_longest_operators,
-      attention_that_took_its_math_path_is_told_why, messages_of_a_host_alone_are_communication,
-      activations_in_pieces_are_found_on_a_host_alone, interruptions_do_not_make_operators_large,
-      a_device_that_is_not_read_is_all_that_is_said, another_profiler_is_told_by_its_processes)

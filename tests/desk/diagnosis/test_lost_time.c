@@ -30,7 +30,7 @@ static void check_lost(const struct made_loop *loop, const char *id, double us)
  * wait in it is the log's: who logs in the background does not wait. Where it takes 30 us, it only
  * reads a number: who reads it later writes the log while the device works, as one does who logs
  * what was read before. */
-static void a_wait_in_a_slow_log_is_the_logs(void **state)
+TEST(a_wait_in_a_slow_log_is_the_logs)
 {
     struct made_loop slow = { BUSY, .loading = 300, .logging = 200, .log_waits = true };
     struct made_loop quick = { BUSY, .loading = 300, .logging = 30, .log_waits = true };
@@ -46,7 +46,7 @@ static void a_wait_in_a_slow_log_is_the_logs(void **state)
 
 /* Likewise what is put off while memory is released: the calls themselves are idle for 2 x 100
  * us. */
-static void a_release_of_memory_costs_what_it_puts_off(void **state)
+TEST(a_release_of_memory_costs_what_it_puts_off)
 {
     struct made_loop loads = { BUSY, .loading = 300, .releases = 2, .allocation = 100 };
     struct made_loop does_not = { BUSY, .releases = 2, .allocation = 100 };
@@ -59,7 +59,7 @@ static void a_release_of_memory_costs_what_it_puts_off(void **state)
 /* 3 ms of allocating beside 1 ms of device work, of which 11% is for padding: 3% of the step, and
  * 11% of what is left of it without the allocations. Where they take less than half of the step,
  * they hide nothing. */
-static void what_a_large_finding_hides_is_named_after_it(void **state)
+TEST(what_a_large_finding_hides_is_named_after_it)
 {
 #define PADDED .samples = 8, .tokens = 400, .padded_tokens = 112
     const struct made_loop large = { BUSY, PADDED, .allocations = 30, .allocation = 100 };
@@ -91,7 +91,7 @@ static void what_a_large_finding_hides_is_named_after_it(void **state)
 
 /* The host could do 50 x 17 us of its own beside 50 x 40 of the device. A call that is mostly the
  * host's tells nothing: its kernel may just have been done when it returned. */
-static void launches_that_last_as_long_as_their_kernels_are_waits(void **state)
+TEST(launches_that_last_as_long_as_their_kernels_are_waits)
 {
     struct made_loop held = { .steps = 10,
                               .launches = 50,
@@ -111,7 +111,7 @@ static void launches_that_last_as_long_as_their_kernels_are_waits(void **state)
 /* Calls that copy are no launches of kernels: waits are still behind every one of those. The step
  * takes 50 x 32 us and 120 x 2; without waits the device sets the pace, with 50 x 20 and 120 x
  * 1. */
-static void copies_do_not_hide_that_every_launch_waits(void **state)
+TEST(copies_do_not_hide_that_every_launch_waits)
 {
     struct made_loop loop = {
         .steps = 10, .launches = 50, .operator_time = 6, .call = 4, .kernel = 20, .wait_launches = 1
@@ -131,7 +131,7 @@ static void copies_do_not_hide_that_every_launch_waits(void **state)
 /* The host takes 30 x 10 us for copies, 300 for something else and 100 for launches; the device
  * 560, which hides some of the copies. Without them the device would take 500, and the host
  * less. */
-static void copies_of_a_host_that_sets_the_pace_save_time_wherever_they_are(void **state)
+TEST(copies_of_a_host_that_sets_the_pace_save_time_wherever_they_are)
 {
     struct made_loop loop = { .steps = 20,
                               .copies = 30,
@@ -151,7 +151,7 @@ static void copies_of_a_host_that_sets_the_pace_save_time_wherever_they_are(void
 /* The device is done 300 us after the host begins to load for 900, and idle for 600. A host that
  * loads no more is 300 us ahead of its device, unless the next copy waits for the device all the
  * same. */
-static void a_copy_that_waits_takes_what_loading_hid(void **state)
+TEST(a_copy_that_waits_takes_what_loading_hid)
 {
     struct made_loop loop = { .steps = 20,
                               .loading = 900,
@@ -174,7 +174,7 @@ static void a_copy_that_waits_takes_what_loading_hid(void **state)
 /* 1000 us of products at an eighth, which is half of what an A100's peaks promise. The step is as
  * much shorter where the host waits for the device, and half as much where the host takes as long
  * to launch. */
-static void less_device_work_shortens_a_step_that_waits_for_it(void **state)
+TEST(less_device_work_shortens_a_step_that_waits_for_it)
 {
     struct made_loop waits = { BUSY, MATRIX, .wait_every = 1, .pause = 800 };
     struct made_loop launches = {
@@ -186,7 +186,7 @@ static void less_device_work_shortens_a_step_that_waits_for_it(void **state)
 }
 
 /* 100 us of each: products would take an eighth as long, others half, if they are in fp32. */
-static void kernels_of_short_types_gain_nothing_from_shorter_types(void **state)
+TEST(kernels_of_short_types_gain_nothing_from_shorter_types)
 {
     static const char *const others[] = { "softmax_warp_forward<c10::BFloat16, float>",
                                           "ampere_bf16_s16816gemm_bf16_128x64_tn",
@@ -217,7 +217,7 @@ static void kernels_of_short_types_gain_nothing_from_shorter_types(void **state)
 
 /* Per step 600 us of loading, 300 of a capture, and a graph of 500: the device is idle for 400 us,
  * most of them in the capture. Without the loading the host would be faster than the device. */
-static void loading_of_a_host_that_captures_saves_what_the_step_would_gain(void **state)
+TEST(loading_of_a_host_that_captures_saves_what_the_step_would_gain)
 {
     struct found found;
     const struct finding *finding;
@@ -246,7 +246,7 @@ static void loading_of_a_host_that_captures_saves_what_the_step_would_gain(void 
 
 /* --- Late calls --- */
 
-static void late_calls_are_a_guess_only_where_kernels_share_the_cores(void **state)
+TEST(late_calls_are_a_guess_only_where_kernels_share_the_cores)
 {
     struct made_loop loop = { .steps = 10,
                               .launches = 50,
@@ -281,7 +281,7 @@ static int confidence_of(const struct made_loop *loop, const char *id)
 
 /* Steps 4, 11 and 22 of 33 wait: none of the last third. Two waits may be chance, and two that are
  * close together are one disturbance. */
-static void waits_that_come_apart_are_jitter(void **state)
+TEST(waits_that_come_apart_are_jitter)
 {
     struct made_loop thrice = { LONG_BUSY,        .steps = 33,    .wait_every = 1,
                                 .slow_every = 11, .slow_step = 4, .slow_loading = 9000 };
@@ -297,7 +297,7 @@ static void waits_that_come_apart_are_jitter(void **state)
 
 /* The device waits in every other step. The host loads for 700 us in the others, too: all of it is
  * too slow. */
-static void batches_that_come_in_groups_are_slow_loading(void **state)
+TEST(batches_that_come_in_groups_are_slow_loading)
 {
     struct made_loop slow = { LONG_BUSY, .steps = 15, .loading = 700, .slow_every = 2,
                               .slow_loading = 4000 };
@@ -311,7 +311,7 @@ static void batches_that_come_in_groups_are_slow_loading(void **state)
 }
 
 /* Epochs begin at steps 20 and 40; step 26 waits as well, which is none of their cost. */
-static void borders_of_epochs_cost_what_is_waited_there(void **state)
+TEST(borders_of_epochs_cost_what_is_waited_there)
 {
     struct made_loop loop = { LONG_BUSY,   .steps = 45,      .wait_every = 1,      .loading = 10,
                               .epoch = 20, .slow_every = 20, .slow_loading = 20000 };
@@ -321,14 +321,3 @@ static void borders_of_epochs_cost_what_is_waited_there(void **state)
     assert_true(alone > 800);
     assert_true(fabs(found_lost_us(&loop, "epoch_gap") - alone) <= 0.05 * alone);
 }
-
-TESTS(a_wait_in_a_slow_log_is_the_logs, a_release_of_memory_costs_what_it_puts_off,
-      what_a_large_finding_hides_is_named_after_it,
-      launches_that_last_as_long_as_their_kernels_are_waits,
-      copies_do_not_hide_that_every_launch_waits,
-      copies_of_a_host_that_sets_the_pace_save_time_wherever_they_are,
-      a_copy_that_waits_takes_what_loading_hid, less_device_work_shortens_a_step_that_waits_for_it,
-      kernels_of_short_types_gain_nothing_from_shorter_types,
-      loading_of_a_host_that_captures_saves_what_the_step_would_gain,
-      late_calls_are_a_guess_only_where_kernels_share_the_cores, waits_that_come_apart_are_jitter,
-      batches_that_come_in_groups_are_slow_loading, borders_of_epochs_cost_what_is_waited_there)

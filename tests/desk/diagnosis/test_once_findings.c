@@ -22,7 +22,7 @@ static struct found judge_first_uses(const char *operator, bool launched_before)
     return found_judge_trace(made_analyse());
 }
 
-static void what_is_done_for_the_first_time_adds_up(void **state)
+TEST(what_is_done_for_the_first_time_adds_up)
 {
     static const char loader[] = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__";
     static const struct {
@@ -85,7 +85,7 @@ static struct found judge_captures(int every, int steps, int until, bool launche
 
 /* An operator of 200 us, of which a capture takes 20, and whose rows may be missing: before it
  * begins the host collects garbage. Then 50 us of other work. */
-static void a_capture_takes_the_operator_around_it(void **state)
+TEST(a_capture_takes_the_operator_around_it)
 {
     for (int has_rows = 0; has_rows < 2; has_rows++) {
         struct found found;
@@ -112,7 +112,7 @@ static void a_capture_takes_the_operator_around_it(void **state)
     }
 }
 
-static void captures_that_come_again_are_named_and_no_other_finding_costs_their_time(void **state)
+TEST(captures_that_come_again_are_named_and_no_other_finding_costs_their_time)
 {
     static const struct {
         int every, steps, until;
@@ -145,7 +145,7 @@ static void captures_that_come_again_are_named_and_no_other_finding_costs_their_
 }
 
 /* An engine that starts captures a graph for each piece of its model, and launches none yet. */
-static void graphs_that_nothing_launches_are_made_ahead(void **state)
+TEST(graphs_that_nothing_launches_are_made_ahead)
 {
     struct found found = judge_captures(1, 20, 20, false);
 
@@ -166,7 +166,7 @@ static struct found judge_once(const char *category, const char *name)
     return found_judge_trace(made_analyse());
 }
 
-static void compiling_and_loading_modules_happen_once_however_late(void **state)
+TEST(compiling_and_loading_modules_happen_once_however_late)
 {
     static const struct {
         const char *category, *name, *first;
@@ -194,8 +194,3 @@ static void compiling_and_loading_modules_happen_once_however_late(void **state)
         found_forget(&found);
     }
 }
-
-TESTS(what_is_done_for_the_first_time_adds_up, a_capture_takes_the_operator_around_it,
-      captures_that_come_again_are_named_and_no_other_finding_costs_their_time,
-      graphs_that_nothing_launches_are_made_ahead,
-      compiling_and_loading_modules_happen_once_however_late)

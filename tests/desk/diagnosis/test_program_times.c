@@ -40,10 +40,9 @@ static int judge(struct finding findings[PROGRAM_FINDINGS], const char *more)
     return count;
 }
 
-static void what_is_rare_and_dear_is_a_finding_with_its_line(void **state)
+TEST(what_is_rare_and_dear_is_a_finding_with_its_line)
 {
     struct finding found[PROGRAM_FINDINGS];
-    (void)state;
 
     assert_int_equal(judge(found, "\"long_steps\":5,\"long_s\":1,\"lines\":[{\"kind\":\"long\","
                                   "\"s\":0.9,\"file\":\"train.py\",\"line\":7,\"function\":"
@@ -83,10 +82,9 @@ static void what_is_rare_and_dear_is_a_finding_with_its_line(void **state)
     assert_int_equal(judge(found, "\"long_steps\":5,\"long_s\":1,\"steps\":10"), 0);
 }
 
-static void garbage_and_compilations_have_findings_of_their_own(void **state)
+TEST(garbage_and_compilations_have_findings_of_their_own)
 {
     struct finding found[PROGRAM_FINDINGS];
-    (void)state;
 
     assert_int_equal(judge(found, "\"long_steps\":5,\"long_s\":1,\"long_collected_s\":0.95"), 1);
     assert_string_equal(found[0].id, "garbage_collection");
@@ -117,10 +115,9 @@ static void garbage_and_compilations_have_findings_of_their_own(void **state)
     assert_string_equal(found[0].id, "rare_work");
 }
 
-static void steps_that_grow_steadily_are_a_finding(void **state)
+TEST(steps_that_grow_steadily_are_a_finding)
 {
     struct finding found[PROGRAM_FINDINGS];
-    (void)state;
 
     assert_int_equal(judge(found, "\"steps_s\":5.5,\"pieces_s\":[9,0.01,0.02,0.03,0.04,0.05,0.06,"
                                   "0.07,0.08,0.09,0.1]"),
@@ -133,10 +130,9 @@ static void steps_that_grow_steadily_are_a_finding(void **state)
     assert_int_equal(judge(found, "\"pieces_s\":[9,0.01,0.02,0.03,0.04]"), 0);
 }
 
-static void memory_of_the_host_that_grows_is_a_finding_with_its_slope(void **state)
+TEST(memory_of_the_host_that_grows_is_a_finding_with_its_slope)
 {
     struct finding found[PROGRAM_FINDINGS];
-    (void)state;
 
     /* 1 MB per step after the warm-up, of which 900 more are there. */
     assert_int_equal(judge(found, "\"memory_steps\":[0,10,20,30,40,50,60,70,80,90,100,110],"
@@ -169,16 +165,4 @@ static void memory_of_the_host_that_grows_is_a_finding_with_its_slope(void **sta
     assert_int_equal(judge(found, "\"memory_steps\":[0,10,20,30],"
                                   "\"memory_bytes\":[1e6,1e8,2e8,3e8]"),
                      0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_rare_and_dear_is_a_finding_with_its_line),
-        cmocka_unit_test(garbage_and_compilations_have_findings_of_their_own),
-        cmocka_unit_test(steps_that_grow_steadily_are_a_finding),
-        cmocka_unit_test(memory_of_the_host_that_grows_is_a_finding_with_its_slope),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -40,7 +40,7 @@ static struct found judge_cut(int before, int wait)
     return found_judge_trace(made_analyse());
 }
 
-static void work_that_waits_for_what_came_before_the_recording_costs_nothing(void **state)
+TEST(work_that_waits_for_what_came_before_the_recording_costs_nothing)
 {
     struct found half = judge_cut(5, 1500), most = judge_cut(5, 90000), amid = judge_cut(500, 1500);
 
@@ -57,7 +57,7 @@ static void work_that_waits_for_what_came_before_the_recording_costs_nothing(voi
     found_forget(&amid);
 }
 
-static void a_wait_that_ends_the_recording_is_no_finding(void **state)
+TEST(a_wait_that_ends_the_recording_is_no_finding)
 {
     struct found found;
 
@@ -72,7 +72,7 @@ static void a_wait_that_ends_the_recording_is_no_finding(void **state)
 }
 
 /* Marks that end long before the work which they launched. */
-static void no_share_is_beyond_the_whole(void **state)
+TEST(no_share_is_beyond_the_whole)
 {
     struct found found;
 
@@ -116,7 +116,7 @@ static struct found judge_layers(bool marked)
     return found_judge_trace(made_analyse());
 }
 
-static void layers_of_one_pass_are_no_steps(void **state)
+TEST(layers_of_one_pass_are_no_steps)
 {
     struct found guessed = judge_layers(false), marked = judge_layers(true);
 
@@ -129,7 +129,7 @@ static void layers_of_one_pass_are_no_steps(void **state)
 }
 
 /* Two steps with two kernels: nearly all of them is a load, or a half is. */
-static void two_steps_that_one_cause_fills_are_enough(void **state)
+TEST(two_steps_that_one_cause_fills_are_enough)
 {
     struct found plain =
         found_judge(&(struct made_loop)FIELDS(.steps = 2, .launches = 2, .call = 2, .kernel = 50,
@@ -146,7 +146,7 @@ static void two_steps_that_one_cause_fills_are_enough(void **state)
     found_forget(&mixed);
 }
 
-static void what_the_host_does_beside_the_device_is_said_once(void **state)
+TEST(what_the_host_does_beside_the_device_is_said_once)
 {
     for (int loading = 500; loading <= 20000; loading += 19500) {
         struct found found;
@@ -185,7 +185,7 @@ static struct found judge_serving(const char *decode, const char *prefill)
 }
 
 /* One step is none to take a mean of, but it is marked. */
-static void a_single_step_of_an_engine_is_named(void **state)
+TEST(a_single_step_of_an_engine_is_named)
 {
     struct found found;
     const struct finding *lacks;
@@ -203,7 +203,7 @@ static void a_single_step_of_an_engine_is_named(void **state)
     found_forget(&found);
 }
 
-static void steps_of_an_engine_are_known_by_their_names(void **state)
+TEST(steps_of_an_engine_are_known_by_their_names)
 {
     static const struct {
         const char *decode, *prefill;
@@ -251,7 +251,7 @@ static struct found judge_compilations(const char *in)
     return found_judge_trace(made_analyse());
 }
 
-static void compilations_that_come_back_are_not_done_once(void **state)
+TEST(compilations_that_come_back_are_not_done_once)
 {
     static const struct {
         const char *in;
@@ -296,7 +296,7 @@ static struct found judge_pauses(const char *category, const char *name, int pau
     return found_judge_trace(made_analyse());
 }
 
-static void time_of_the_profiler_and_of_collections_is_named(void **state)
+TEST(time_of_the_profiler_and_of_collections_is_named)
 {
     struct found profiler = judge_pauses("overhead", "Activity Buffer Request", 700, 0);
     struct found driver = judge_pauses("overhead", "Command Buffer Full", 700, 0);
@@ -316,7 +316,7 @@ static void time_of_the_profiler_and_of_collections_is_named(void **state)
     found_forget(&garbage);
 }
 
-static void steps_that_get_longer_are_told_from_uneven_ones(void **state)
+TEST(steps_that_get_longer_are_told_from_uneven_ones)
 {
     struct found longer = judge_pauses(NULL, NULL, 100, 80),
                  even = judge_pauses(NULL, NULL, 100, 0);
@@ -329,7 +329,7 @@ static void steps_that_get_longer_are_told_from_uneven_ones(void **state)
 }
 
 /* Weights that are copied before the first kernel, or a batch before each second one. */
-static void what_is_copied_before_all_kernels_is_copied_once(void **state)
+TEST(what_is_copied_before_all_kernels_is_copied_once)
 {
     for (int again = 0; again < 2; again++) {
         struct found found;
@@ -349,7 +349,7 @@ static void what_is_copied_before_all_kernels_is_copied_once(void **state)
 
 /* In each step a thread pins memory for 3 ms, and a launch of the loop waits for it, or does not.
  */
-static void launches_that_wait_for_an_allocation_elsewhere_are_told_from_slow_ones(void **state)
+TEST(launches_that_wait_for_an_allocation_elsewhere_are_told_from_slow_ones)
 {
     for (int beside = 0; beside < 2; beside++) {
         struct found found;
@@ -386,7 +386,7 @@ static void launches_that_wait_for_an_allocation_elsewhere_are_told_from_slow_on
 
 /* In each step memory is taken and given back, and an operator launches six kernels, each of which
  * is waited for by its event: cuDNN tries six algorithms, or another operator waits. */
-static void trials_of_algorithms_are_named(void **state)
+TEST(trials_of_algorithms_are_named)
 {
     static const char *const operators[] = { "aten::cudnn_convolution", "aten::index" };
 
@@ -447,7 +447,7 @@ static struct found judge_loading(const char *category, const char *name, const 
     OLD_GPU ",\"chokepoint\":{\"loader_reads_share\":" reads ",\"wanted_cores\":" wanted           \
             ",\"cores\":2}"
 
-static void the_loader_is_told_by_what_it_does(void **state)
+TEST(the_loader_is_told_by_what_it_does)
 {
     static const struct {
         const char *category, *name, *members, *evidence, *advice;
@@ -504,7 +504,7 @@ static struct found judge_products(const char *capability)
     return found_judge_trace(made_analyse());
 }
 
-static void doubles_cost_what_the_device_says(void **state)
+TEST(doubles_cost_what_the_device_says)
 {
     struct found half = judge_products("\"computeMajor\":7,\"computeMinor\":0");
     struct found games = judge_products("\"computeMajor\":8,\"computeMinor\":9");
@@ -537,7 +537,7 @@ static struct found judge_types(const char *types)
     return found_judge_trace(made_analyse());
 }
 
-static void doubles_of_a_host_are_told_by_the_types_of_inputs(void **state)
+TEST(doubles_of_a_host_are_told_by_the_types_of_inputs)
 {
     static const struct {
         const char *types;
@@ -589,7 +589,7 @@ static struct found judge_passes(int passes, int sent)
     return found_judge_trace(made_analyse());
 }
 
-static void gradients_are_sent_once_per_update(void **state)
+TEST(gradients_are_sent_once_per_update)
 {
     struct found each = judge_passes(4, 4), last = judge_passes(2, 1);
 
@@ -629,7 +629,7 @@ static struct found judge_bytes(bool stated)
     return found_judge_trace(made_analyse());
 }
 
-static void bytes_that_are_sent_stand_beside_those_of_the_parameters(void **state)
+TEST(bytes_that_are_sent_stand_beside_those_of_the_parameters)
 {
     struct found stated = judge_bytes(true), unknown = judge_bytes(false);
 
@@ -640,7 +640,7 @@ static void bytes_that_are_sent_stand_beside_those_of_the_parameters(void **stat
     found_forget(&unknown);
 }
 
-static void advice_fits_what_is_sent_and_who_trains(void **state)
+TEST(advice_fits_what_is_sent_and_who_trains)
 {
     static const struct {
         struct made_loop loop;
@@ -667,18 +667,3 @@ static void advice_fits_what_is_sent_and_who_trains(void **state)
         found_forget(&found);
     }
 }
-
-TESTS(steps_of_an_engine_are_known_by_their_names, a_single_step_of_an_engine_is_named,
-      work_that_waits_for_what_came_before_the_recording_costs_nothing,
-      a_wait_that_ends_the_recording_is_no_finding, no_share_is_beyond_the_whole,
-      layers_of_one_pass_are_no_steps, two_steps_that_one_cause_fills_are_enough,
-      what_the_host_does_beside_the_device_is_said_once,
-      compilations_that_come_back_are_not_done_once,
-      time_of_the_profiler_and_of_collections_is_named,
-      steps_that_get_longer_are_told_from_uneven_ones,
-      what_is_copied_before_all_kernels_is_copied_once,
-      launches_that_wait_for_an_allocation_elsewhere_are_told_from_slow_ones,
-      trials_of_algorithms_are_named, the_loader_is_told_by_what_it_does,
-      doubles_cost_what_the_device_says, doubles_of_a_host_are_told_by_the_types_of_inputs,
-      gradients_are_sent_once_per_update, bytes_that_are_sent_stand_beside_those_of_the_parameters,
-      advice_fits_what_is_sent_and_who_trains)

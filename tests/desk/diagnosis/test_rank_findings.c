@@ -94,7 +94,7 @@ static void check_ranks(struct analysed (*make)(const char *about, int communica
     release_run(&run);
 }
 
-static void the_rank_that_others_wait_for_is_named(void **state)
+TEST(the_rank_that_others_wait_for_is_named)
 {
     check_ranks(rank_on_device, (const int[]){ 500, 500, 60, 500 }, 4, true, "rank 2 ");
     check_ranks(rank_on_device, (const int[]){ 500, 480, 450, 500 }, 4, false, "rank");
@@ -112,7 +112,7 @@ static struct analysed rank_without_core(const char *about, int communication)
     return rank_on_device(crowded, communication);
 }
 
-static void a_rank_without_a_core_is_no_sure_straggler(void **state)
+TEST(a_rank_without_a_core_is_no_sure_straggler)
 {
     struct run late = make_run(rank_on_device, (const int[]){ 500, 60 }, 2);
     struct run waits = make_run(rank_without_core, (const int[]){ 500, 60 }, 2);
@@ -127,7 +127,7 @@ static void a_rank_without_a_core_is_no_sure_straggler(void **state)
 
 /* Ranks 1 and 3 are equally slow: what one of them would gain alone is nothing, and both together
  * 420 us, for then rank 4 would be next. */
-static void ranks_that_are_equally_slow_are_named_together(void **state)
+TEST(ranks_that_are_equally_slow_are_named_together)
 {
     struct run run = make_run(rank_on_device, (const int[]){ 500, 60, 500, 70, 480, 500 }, 6);
 
@@ -158,7 +158,7 @@ static struct analysed rank_that_loads(const char *about, int communication)
 
 /* The part that is longer on the slow rank by most of the others' wait; none is if a device is
  * merely late. */
-static void what_the_slow_rank_does_is_named(void **state)
+TEST(what_the_slow_rank_does_is_named)
 {
     static const struct {
         struct analysed (*make)(const char *about, int communication);
@@ -185,7 +185,7 @@ static void what_the_slow_rank_does_is_named(void **state)
 
 /* The others' wait is the straggler's finding; what is left of their communication is below a tenth
  * of a step. If all communicate for as long, that is their own. */
-static void a_wait_for_the_slow_rank_is_no_exposed_communication(void **state)
+TEST(a_wait_for_the_slow_rank_is_no_exposed_communication)
 {
     struct run waits = make_run(rank_on_device, (const int[]){ 500, 500, 60, 500 }, 4);
     struct run alike = make_run(rank_on_device, (const int[]){ 500, 500, 500, 500 }, 4);
@@ -198,7 +198,7 @@ static void a_wait_for_the_slow_rank_is_no_exposed_communication(void **state)
 
 /* Messages of 1500 us hide behind kernels of 1000 us: 1500 of 2500 us are left. One multiprocessor
  * sends or computes. */
-static void messages_hide_behind_no_more_than_is_computed(void **state)
+TEST(messages_hide_behind_no_more_than_is_computed)
 {
     static const char *const abouts[] = {
         "\"deviceProperties\":[{\"id\":0,\"name\":\"made\",\"numSms\":8}]",
@@ -223,7 +223,7 @@ static void messages_hide_behind_no_more_than_is_computed(void **state)
 
 /* One rank of a run: each of four steps computes for 500 us, then sends for 200; the first message
  * takes 5 ms. */
-static void the_first_message_is_once(void **state)
+TEST(the_first_message_is_once)
 {
     for (int has_meeting = 0; has_meeting < 2; has_meeting++) {
         struct found found;
@@ -265,7 +265,7 @@ static struct analysed hidden(const char *about, int communication)
     return made_analyse();
 }
 
-static void a_wait_behind_compute_is_no_finding(void **state)
+TEST(a_wait_behind_compute_is_no_finding)
 {
     check_ranks(hidden, (const int[]){ 900, 900, 60, 900 }, 4, false, "rank");
 }
@@ -276,7 +276,7 @@ static struct analysed silent(const char *about, int communication)
     return communication > 0 ? rank_on_device(about, communication) : hidden(about, 0);
 }
 
-static void a_rank_without_communication_is_not_compared(void **state)
+TEST(a_rank_without_communication_is_not_compared)
 {
     struct run run = make_run(silent, (const int[]){ 500, 500, 0, 500 }, 4);
 
@@ -291,7 +291,7 @@ static void a_rank_without_communication_is_not_compared(void **state)
 
 /* Each finding of the run once, with the ranks that have it and what it costs them; the costliest's
  * text. */
-static void findings_of_ranks_are_gathered(void **state)
+TEST(findings_of_ranks_are_gathered)
 {
     int communication[RANKS_MOST];
     struct run run;
@@ -319,7 +319,7 @@ static void findings_of_ranks_are_gathered(void **state)
 }
 
 /* A process that has eleven devices, of which one works. */
-static void idle_devices_are_named_up_to_eight(void **state)
+TEST(idle_devices_are_named_up_to_eight)
 {
     struct analysed analysed;
     struct summary summary;
@@ -340,10 +340,3 @@ static void idle_devices_are_named_up_to_eight(void **state)
     assert_non_null(strstr(finding->evidence, "device 8 for 10%, and 2 more"));
     made_release(&analysed);
 }
-
-TESTS(idle_devices_are_named_up_to_eight, the_rank_that_others_wait_for_is_named,
-      a_rank_without_a_core_is_no_sure_straggler, ranks_that_are_equally_slow_are_named_together,
-      what_the_slow_rank_does_is_named, a_wait_for_the_slow_rank_is_no_exposed_communication,
-      the_first_message_is_once, messages_hide_behind_no_more_than_is_computed,
-      a_wait_behind_compute_is_no_finding, a_rank_without_communication_is_not_compared,
-      findings_of_ranks_are_gathered)

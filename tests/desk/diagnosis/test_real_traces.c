@@ -137,7 +137,7 @@ static void check_trace(const cJSON *wanted)
     trace_file_close(trace);
 }
 
-static void every_trace_has_the_numbers_that_others_computed(void **state)
+TEST(every_trace_has_the_numbers_that_others_computed)
 {
     const cJSON *wanted;
 
@@ -146,7 +146,7 @@ static void every_trace_has_the_numbers_that_others_computed(void **state)
 }
 
 /* By eye: each gap of this trace ends with work that was launched after the gap began. */
-static void a_host_bound_trace_idles_for_the_host(void **state)
+TEST(a_host_bound_trace_idles_for_the_host)
 {
     char path[4096];
     struct trace_file *trace = NULL;
@@ -176,7 +176,7 @@ static struct findings judge(const char *name, struct trace_file **trace, struct
 }
 
 /* An engineer's verdict on each, from its numbers and by looking at it. */
-static void the_first_finding_is_what_an_engineer_would_say(void **state)
+TEST(the_first_finding_is_what_an_engineer_would_say)
 {
     static const struct {
         const char *trace, *first, *bottleneck;
@@ -233,7 +233,7 @@ static void the_first_finding_is_what_an_engineer_would_say(void **state)
 }
 
 /* The same job with four loader workers is faster by 27.4 ms per step (medians). */
-static void the_gain_of_loading_is_that_of_the_pair(void **state)
+TEST(the_gain_of_loading_is_that_of_the_pair)
 {
     const double measured_ms = 27.4;
     struct trace_file *trace = NULL;
@@ -252,7 +252,7 @@ static void the_gain_of_loading_is_that_of_the_pair(void **state)
 }
 
 /* Replayed unchanged, each takes as long as it took: within 2%. */
-static void a_replay_gives_back_the_trace(void **state)
+TEST(a_replay_gives_back_the_trace)
 {
     const cJSON *wanted;
 
@@ -275,7 +275,7 @@ static void a_replay_gives_back_the_trace(void **state)
 }
 
 /* The work behind two waits, and what the others cost: both are said, each with its time. */
-static void two_readings_are_both_said(void **state)
+TEST(two_readings_are_both_said)
 {
     struct trace_file *trace = NULL;
     struct arena *arena = arena_open();
@@ -292,7 +292,7 @@ static void two_readings_are_both_said(void **state)
 }
 
 /* The first work of the step comes 269 ms after it began: nearly all of that is in one function. */
-static void the_longest_gap_names_its_line(void **state)
+TEST(the_longest_gap_names_its_line)
 {
     char path[4096], text[384];
     struct trace_file *trace = NULL;
@@ -319,7 +319,7 @@ static void the_longest_gap_names_its_line(void **state)
 
 /* By the names of their kernels: BERT and four other transformers, and no ResNet or perceptron.
  * None of them trains. */
-static void transformers_are_known_and_their_kernels_classed(void **state)
+TEST(transformers_are_known_and_their_kernels_classed)
 {
     static const char *const transformers[] = { "a100_sam_masks", "h100_bert_small",
                                                 "mi300_flux_capture", "mi300_qwen30b_decode",
@@ -365,18 +365,8 @@ static cJSON *load_expected(void)
     return root;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_trace_has_the_numbers_that_others_computed),
-        cmocka_unit_test(a_host_bound_trace_idles_for_the_host),
-        cmocka_unit_test(the_first_finding_is_what_an_engineer_would_say),
-        cmocka_unit_test(the_gain_of_loading_is_that_of_the_pair),
-        cmocka_unit_test(a_replay_gives_back_the_trace),
-        cmocka_unit_test(two_readings_are_both_said),
-        cmocka_unit_test(the_longest_gap_names_its_line),
-        cmocka_unit_test(transformers_are_known_and_their_kernels_classed),
-    };
     const char *named = getenv("CHOKEPOINT_TRACES");
     int failed;
 
@@ -387,7 +377,7 @@ int main(void)
                folder);
         return SKIPPED;
     }
-    failed = cmocka_run_group_tests_name("real traces", tests, NULL, NULL);
+    failed = tests_run(argc, argv);
     cJSON_Delete(expected);
     return failed;
 }

@@ -471,7 +471,7 @@ static bool has_case(const char *id)
     return false;
 }
 
-static void every_rule_fires_and_has_a_near_miss(void **state)
+TEST(every_rule_fires_and_has_a_near_miss)
 {
     const struct rule *rule;
 
@@ -513,7 +513,7 @@ static bool is_in_order(const struct made_loop *loop)
     return follows;
 }
 
-static void what_gains_little_follows_what_sets_the_pace(void **state)
+TEST(what_gains_little_follows_what_sets_the_pace)
 {
     int follow = 0;
 
@@ -521,5 +521,3 @@ static void what_gains_little_follows_what_sets_the_pace(void **state)
         follow += is_in_order(&cases[i].fires) + is_in_order(&cases[i].misses);
     assert_true(follow > 0);
 }
-
-TESTS(every_rule_fires_and_has_a_near_miss, what_gains_little_follows_what_sets_the_pace)

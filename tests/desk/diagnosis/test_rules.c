@@ -5,7 +5,7 @@
 #include <ctype.h>
 
 /* Letters, digits and underscores: it is typed after `explain`. */
-static void every_rule_has_an_id_of_its_own(void **state)
+TEST(every_rule_has_an_id_of_its_own)
 {
     const struct rule *rule;
     int count = 0;
@@ -29,7 +29,7 @@ static void check_text(const struct rule *rule, const char *member, const char *
         fail_msg("%s: %s \"%s\"", rule->id, member, text != NULL ? text : "");
 }
 
-static void no_row_lacks_what_the_others_have(void **state)
+TEST(no_row_lacks_what_the_others_have)
 {
     const struct rule *rule;
 
@@ -52,7 +52,7 @@ static bool begins(const char *text, const char *with)
 }
 
 /* The engine goes by the members of a rule; its texts must say the same. */
-static void texts_agree_with_what_a_rule_does(void **state)
+TEST(texts_agree_with_what_a_rule_does)
 {
     const struct rule *rule;
 
@@ -69,7 +69,7 @@ static void texts_agree_with_what_a_rule_does(void **state)
 }
 
 /* A copy of a few bytes less, or none, is less work of the device. */
-static void copies_and_saving_are_work_of_the_device(void **state)
+TEST(copies_and_saving_are_work_of_the_device)
 {
     static const enum finding_site sites[] = { SITE_COPIES, SITE_PAGEABLE_COPIES,
                                                SITE_DEVICE_COPIES, SITE_SAVING };
@@ -82,6 +82,3 @@ static void copies_and_saving_are_work_of_the_device(void **state)
             fail_msg("%s: shortens_work", rule->id);
     }
 }
-
-TESTS(every_rule_has_an_id_of_its_own, no_row_lacks_what_the_others_have,
-      texts_agree_with_what_a_rule_does, copies_and_saving_are_work_of_the_device)

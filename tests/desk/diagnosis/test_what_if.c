@@ -27,7 +27,7 @@ static void check_step(const struct what_if_row *row, double step_us, double bus
 }
 
 /* A wait for the device, then 800 us of loading: either fix hides them. */
-static void either_of_two_fixes_may_be_enough(void **state)
+TEST(either_of_two_fixes_may_be_enough)
 {
     const struct made_loop loop = { BUSY, .loading = 800, .wait_every = 1 };
     struct found found = found_judge(&loop);
@@ -47,7 +47,7 @@ static void either_of_two_fixes_may_be_enough(void **state)
 #define SLOW_HOST                                                                                  \
     .steps = 200, .launches = 20, .call = 2, .kernel = 20, .loading = 1500, .pause = 600
 
-static void two_fixes_gain_what_they_gain_together(void **state)
+TEST(two_fixes_gain_what_they_gain_together)
 {
     const struct made_loop loop = { SLOW_HOST };
     struct found found = found_judge(&loop);
@@ -63,7 +63,7 @@ static void two_fixes_gain_what_they_gain_together(void **state)
 
 /* The host loads for 1500 us and launches for 40; the device works for 1000 beside that, half of it
  * on padding. */
-static void kernels_that_get_shorter_gain_what_the_host_leaves(void **state)
+TEST(kernels_that_get_shorter_gain_what_the_host_leaves)
 {
     const struct made_loop loop = { .steps = 200,
                                     .launches = 20,
@@ -84,7 +84,7 @@ static void kernels_that_get_shorter_gain_what_the_host_leaves(void **state)
 
 /* Alone, a cause gains what its finding says. Unnamed, all causes of the trace come in all
  * combinations, fewer first. */
-static void causes_that_are_not_named_are_combined(void **state)
+TEST(causes_that_are_not_named_are_combined)
 {
     const struct made_loop loop = { SLOW_HOST, .logging = 700 };
     struct found found = found_judge(&loop);
@@ -107,7 +107,7 @@ static void causes_that_are_not_named_are_combined(void **state)
 }
 
 /* Findings that share no time lose no more than a replay without all of them gains. */
-static void exclusive_losses_are_what_all_fixes_gain(void **state)
+TEST(exclusive_losses_are_what_all_fixes_gain)
 {
     static const struct made_loop loops[] = {
         { SLOW_HOST, .logging = 700 },
@@ -143,7 +143,7 @@ static void exclusive_losses_are_what_all_fixes_gain(void **state)
     }
 }
 
-static void the_next_fix_is_named(void **state)
+TEST(the_next_fix_is_named)
 {
     const struct made_loop either = { BUSY, .loading = 800, .wait_every = 1 };
     const struct made_loop slow = { SLOW_HOST };
@@ -167,7 +167,7 @@ static void the_next_fix_is_named(void **state)
 
 /* A host that loads and computes has no predicted gain, since both share its cores. The step is
  * shorter by the cost. */
-static void on_a_host_alone_loading_takes_its_cost(void **state)
+TEST(on_a_host_alone_loading_takes_its_cost)
 {
     const struct made_loop loop = {
         .alone = true, .steps = 10, .launches = 10, .operator_time = 100, .loading = 800
@@ -183,7 +183,7 @@ static void on_a_host_alone_loading_takes_its_cost(void **state)
     found_forget(&found);
 }
 
-static void without_anything_to_replay_a_sentence_says_so(void **state)
+TEST(without_anything_to_replay_a_sentence_says_so)
 {
     const struct made_loop loop = { BUSY };
     struct found found = found_judge(&loop);
@@ -198,8 +198,3 @@ static void without_anything_to_replay_a_sentence_says_so(void **state)
     assert_non_null(strstr(what_if.why, "does not give back its step"));
     found_forget(&found);
 }
-
-TESTS(either_of_two_fixes_may_be_enough, two_fixes_gain_what_they_gain_together,
-      kernels_that_get_shorter_gain_what_the_host_leaves, causes_that_are_not_named_are_combined,
-      exclusive_losses_are_what_all_fixes_gain, the_next_fix_is_named,
-      on_a_host_alone_loading_takes_its_cost, without_anything_to_replay_a_sentence_says_so)

@@ -26,7 +26,7 @@ static int number_of(const char *id)
 /* --- The questions --- */
 
 /* Those about the trace itself are for none, nor are those that name the one that sets the pace. */
-static void every_rule_answers_one_question(void **state)
+TEST(every_rule_answers_one_question)
 {
     const struct rule *rule;
 
@@ -41,7 +41,7 @@ static void every_rule_answers_one_question(void **state)
     }
 }
 
-static void questions_name_rules_that_there_are(void **state)
+TEST(questions_name_rules_that_there_are)
 {
     for (int i = 0; i < CHECKLIST_COUNT; i++)
         for (size_t j = 0; j < ARRAY_SIZE(checklist_questions[i].findings); j++)
@@ -51,7 +51,7 @@ static void questions_name_rules_that_there_are(void **state)
 
 /* --- Answers --- */
 
-static void a_healthy_loop_answers_yes(void **state)
+TEST(a_healthy_loop_answers_yes)
 {
     struct made_loop loop = { BUSY, MEMORY, .loading = 10 };
     struct found found = found_judge(&loop);
@@ -70,7 +70,7 @@ static void a_healthy_loop_answers_yes(void **state)
 
 /* A loop has that finding, and its question alone is answered with no, but for that of the idle
  * device. */
-static void each_problem_answers_its_question(void **state)
+TEST(each_problem_answers_its_question)
 {
     static const struct {
         const char *question, *finding;
@@ -113,7 +113,7 @@ static void each_problem_answers_its_question(void **state)
 }
 
 /* No rule says so between half of a step and 70%, but the device is not called healthy either. */
-static void a_device_that_is_half_idle_is_not_busy(void **state)
+TEST(a_device_that_is_half_idle_is_not_busy)
 {
     struct made_loop loop = { BUSY, .loading = 1600 };
     struct found found = found_judge(&loop);
@@ -128,7 +128,7 @@ static void a_device_that_is_half_idle_is_not_busy(void **state)
 }
 
 /* Five events show no pattern, though the device is idle for most of them. */
-static void a_handful_of_work_is_no_answer(void **state)
+TEST(a_handful_of_work_is_no_answer)
 {
     struct made_loop loop = { .steps = 1, .launches = 5, .call = 2, .kernel = 5, .loading = 600 };
     struct found found = found_judge(&loop);
@@ -141,7 +141,7 @@ static void a_handful_of_work_is_no_answer(void **state)
 }
 
 /* A finding that is only possible is no answer. */
-static void a_guess_is_no_answer(void **state)
+TEST(a_guess_is_no_answer)
 {
     struct made_loop loop = { BUSY, .kernel_name = "vectorized_elementwise_kernel" };
     struct found found = found_judge(&loop);
@@ -168,7 +168,7 @@ static void check_unknown(const struct made_loop *loop, const char *question, co
 }
 
 /* One long wait for data in four steps might be anything, so no rule names it. */
-static void exposed_loading_is_not_called_ready(void **state)
+TEST(exposed_loading_is_not_called_ready)
 {
     struct made_loop loop = {
         .steps = 4, .launches = 20, .call = 2, .kernel = 50, .slow_every = 4, .slow_loading = 8100
@@ -177,7 +177,7 @@ static void exposed_loading_is_not_called_ready(void **state)
     check_unknown(&loop, "data", "no rule finds a gain");
 }
 
-static void what_the_trace_lacks_is_said(void **state)
+TEST(what_the_trace_lacks_is_said)
 {
     struct made_loop few = { .steps = 1, .launches = 4, .call = 2, .kernel = 50, .loading = 600 };
     struct made_loop silent = { .steps = 10, .launches = 20, .kernel = 50, .no_calls = true };
@@ -197,7 +197,7 @@ static void what_the_trace_lacks_is_said(void **state)
 }
 
 /* A host that computes itself waits for nobody, and copies nothing. */
-static void a_host_alone_has_answers(void **state)
+TEST(a_host_alone_has_answers)
 {
     struct made_loop loop = { .steps = 10, .alone = true, .launches = 20, .operator_time = 100 };
     struct found found = found_judge(&loop);
@@ -209,8 +209,3 @@ static void a_host_alone_has_answers(void **state)
             assert_int_equal(checklist.rows[i].answer, ANSWER_YES);
     found_forget(&found);
 }
-
-TESTS(every_rule_answers_one_question, questions_name_rules_that_there_are,
-      a_healthy_loop_answers_yes, each_problem_answers_its_question,
-      a_device_that_is_half_idle_is_not_busy, a_handful_of_work_is_no_answer, a_guess_is_no_answer,
-      exposed_loading_is_not_called_ready, what_the_trace_lacks_is_said, a_host_alone_has_answers)

@@ -147,7 +147,7 @@ static void check_row(const char *text, const char *const words[], int count)
 
 /* Known to the microsecond: 40 of kernels, 2 of copies, 10 of calls, 10 of an operator beside them,
  * and nothing in the rest. The span is from 20 us to 164 us. */
-static void the_page_says_where_step_and_device_time_went(void **state)
+TEST(the_page_says_where_step_and_device_time_went)
 {
     struct diagnosis diagnosis;
     char *text;
@@ -175,7 +175,7 @@ static void the_page_says_where_step_and_device_time_went(void **state)
     release(&diagnosis, text);
 }
 
-static void tables_have_as_many_rows_as_asked_for_in_that_order(void **state)
+TEST(tables_have_as_many_rows_as_asked_for_in_that_order)
 {
     struct diagnosis diagnosis;
     char *text;
@@ -190,7 +190,7 @@ static void tables_have_as_many_rows_as_asked_for_in_that_order(void **state)
     release(&diagnosis, text);
 }
 
-static void kinds_of_operators_have_the_rate_of_what_they_state(void **state)
+TEST(kinds_of_operators_have_the_rate_of_what_they_state)
 {
     struct diagnosis diagnosis;
     char *text;
@@ -209,7 +209,7 @@ static void kinds_of_operators_have_the_rate_of_what_they_state(void **state)
     release(&diagnosis, text);
 }
 
-static void shares_sum_to_the_whole(void **state)
+TEST(shares_sum_to_the_whole)
 {
     struct diagnosis diagnosis;
     double sums[2] = { 0, 0 };
@@ -232,7 +232,7 @@ static void shares_sum_to_the_whole(void **state)
     release(&diagnosis, text);
 }
 
-static void every_line_fits_whatever_names_hold(void **state)
+TEST(every_line_fits_whatever_names_hold)
 {
     struct diagnosis diagnosis;
     char *text, *line;
@@ -258,7 +258,7 @@ static void every_line_fits_whatever_names_hold(void **state)
 }
 
 /* Two kernels whose names differ only beyond what a line has room for. */
-static void long_names_stay_apart_in_a_terminal_and_whole_in_a_file(void **state)
+TEST(long_names_stay_apart_in_a_terminal_and_whole_in_a_file)
 {
 #define LONG "vectorized_elementwise_kernel<4, a_functor_with_a_name_that_is_long_enough<"
     struct diagnosis diagnosis;
@@ -283,7 +283,7 @@ static void long_names_stay_apart_in_a_terminal_and_whole_in_a_file(void **state
 #undef LONG
 }
 
-static void markdown_has_as_many_cells_in_every_row_of_a_table(void **state)
+TEST(markdown_has_as_many_cells_in_every_row_of_a_table)
 {
     struct diagnosis diagnosis;
     int rows = 0, cells = 0;
@@ -310,7 +310,7 @@ static void markdown_has_as_many_cells_in_every_row_of_a_table(void **state)
     release(&diagnosis, text);
 }
 
-static void a_cut_trace_says_so_and_shows_what_was_read(void **state)
+TEST(a_cut_trace_says_so_and_shows_what_was_read)
 {
     struct diagnosis diagnosis;
     char *text;
@@ -328,7 +328,7 @@ static void a_cut_trace_says_so_and_shows_what_was_read(void **state)
 
 /* --- Findings --- */
 
-static void a_finding_says_what_it_costs_and_what_its_advice_gains(void **state)
+TEST(a_finding_says_what_it_costs_and_what_its_advice_gains)
 {
     static const struct {
         struct finding finding;
@@ -396,7 +396,7 @@ static void put_findings(struct diagnosis *diagnosis)
 }
 
 /* Two steps of 100 us from 0 to 300 us, and nothing else. */
-static void every_share_names_its_whole(void **state)
+TEST(every_share_names_its_whole)
 {
     static const struct {
         const char *text;
@@ -429,7 +429,7 @@ static void every_share_names_its_whole(void **state)
 }
 
 /* More than a tenth of the cores, of which the file may state the number. */
-static void other_programs_are_named(void **state)
+TEST(other_programs_are_named)
 {
     static const double cores[] = { 0.05, 1.5 };
 
@@ -446,7 +446,7 @@ static void other_programs_are_named(void **state)
 }
 
 /* Times are those of the file, so that a viewer finds them. */
-static void the_longest_gaps_are_on_the_page(void **state)
+TEST(the_longest_gaps_are_on_the_page)
 {
     struct diagnosis diagnosis;
     char *text;
@@ -461,7 +461,7 @@ static void the_longest_gaps_are_on_the_page(void **state)
     release(&diagnosis, text);
 }
 
-static void times_before_zero_have_one_sign(void **state)
+TEST(times_before_zero_have_one_sign)
 {
     struct diagnosis diagnosis;
     char *text;
@@ -477,7 +477,7 @@ static void times_before_zero_have_one_sign(void **state)
     release(&diagnosis, text);
 }
 
-static void findings_are_numbered_in_their_order(void **state)
+TEST(findings_are_numbered_in_their_order)
 {
     struct diagnosis diagnosis;
     const char *first, *second;
@@ -502,7 +502,7 @@ static void findings_are_numbered_in_their_order(void **state)
     release(&diagnosis, text);
 }
 
-static void a_healthy_trace_says_why(void **state)
+TEST(a_healthy_trace_says_why)
 {
     struct diagnosis diagnosis;
     char *text;
@@ -522,7 +522,7 @@ static void a_healthy_trace_says_why(void **state)
 /* Two steps of 100 us in 63 columns, so a column is 3.17 us: the call is from 2 to 12 us, its
  * operator from 1 to 21, the kernel from 20 to 60, a copy from 62 to 64, communication in the
  * last 30. The copy is half of no column in the first step, and of one in the second. */
-static void the_timeline_is_drawn_in_the_width_of_the_page(void **state)
+TEST(the_timeline_is_drawn_in_the_width_of_the_page)
 {
     struct diagnosis diagnosis;
     char *text;
@@ -549,7 +549,7 @@ static void the_timeline_is_drawn_in_the_width_of_the_page(void **state)
 }
 
 /* Launches follow each other every 100 us, but for one pause of 8 ms. */
-static void the_timeline_has_a_letter_for_all_that_the_host_does(void **state)
+TEST(the_timeline_has_a_letter_for_all_that_the_host_does)
 {
     struct diagnosis diagnosis;
     char text[8192] = "{\"traceEvents\":[", *page;
@@ -575,7 +575,7 @@ static void the_timeline_has_a_letter_for_all_that_the_host_does(void **state)
 }
 
 /* One rank has too few kernels, and finds only what is possible; two have enough. */
-static void the_checklist_has_the_answers_of_the_findings(void **state)
+TEST(the_checklist_has_the_answers_of_the_findings)
 {
     static const char question[] = "Do ranks share the work evenly, without waiting?";
     struct diagnosis_view view = { .only = -1, .checklist = true };
@@ -601,7 +601,7 @@ static void the_checklist_has_the_answers_of_the_findings(void **state)
     release(&diagnosis, page);
 }
 
-static void thresholds_are_listed_for_every_rule(void **state)
+TEST(thresholds_are_listed_for_every_rule)
 {
     struct diagnosis diagnosis;
     const struct rule *rule;
@@ -648,7 +648,7 @@ static void check_members(const cJSON *object, const char *const names[], int co
     assert_int_equal(members, count);
 }
 
-static void json_has_the_documented_members_and_no_nan(void **state)
+TEST(json_has_the_documented_members_and_no_nan)
 {
     static const char *const of_trace[] = {
         "file",
@@ -764,7 +764,7 @@ static double number(const cJSON *object, const char *name)
 }
 
 /* One event has no phase, and one is from another year. */
-static void what_is_left_out_is_stated(void **state)
+TEST(what_is_left_out_is_stated)
 {
     static const char file[] =
         "{\"traceEvents\":[{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"a\",\"ts\":0,\"dur\":9},"
@@ -799,7 +799,7 @@ static void what_is_left_out_is_stated(void **state)
 }
 
 /* Not the first that is described or at work. */
-static void all_formats_name_the_busiest_of_two_devices(void **state)
+TEST(all_formats_name_the_busiest_of_two_devices)
 {
     struct diagnosis diagnosis;
     char *page, *markdown, *text;
@@ -830,7 +830,7 @@ static void all_formats_name_the_busiest_of_two_devices(void **state)
 
 /* Rank 1 is another process of the same file, with the numbers of its calls the same, and on the
  * same stream. */
-static void processes_of_one_file_are_ranks(void **state)
+TEST(processes_of_one_file_are_ranks)
 {
     static const char event[] =
         "%s{\"ph\":\"X\",\"cat\":\"%s\",\"name\":\"%s\",\"pid\":%d,\"tid\":%d,\"ts\":%d,"
@@ -877,7 +877,7 @@ static double sum(const cJSON *array)
 
 /* As add_rank() has it: kernels from 10 to 50 us of each step and communication in its last 30, a
  * copy of 2. */
-static void parts_in_json_sum_to_their_whole(void **state)
+TEST(parts_in_json_sum_to_their_whole)
 {
     struct diagnosis diagnosis;
     const cJSON *trace, *window, *steps, *gap, *operator_row;
@@ -919,7 +919,7 @@ static void parts_in_json_sum_to_their_whole(void **state)
 }
 
 /* Every bar of the kernels' row is an event of the file. */
-static void the_timeline_has_the_times_and_names_of_the_file(void **state)
+TEST(the_timeline_has_the_times_and_names_of_the_file)
 {
     static const char *const of_timeline[] = { "start_ns",        "end_ns", "steps",
                                                "tracks_left_out", "names",  "rows" };
@@ -960,7 +960,7 @@ static void the_timeline_has_the_times_and_names_of_the_file(void **state)
     release(&diagnosis, text);
 }
 
-static void without_steps_their_times_are_null(void **state)
+TEST(without_steps_their_times_are_null)
 {
     struct diagnosis diagnosis;
     const cJSON *steps;
@@ -1002,7 +1002,7 @@ static int count_of(const char *text, const char *part)
 }
 
 /* Steps are equally long; rank 1 communicates least, so the others wait for it: 20 and 25 us. */
-static void ranks_have_one_page_with_one_slow_rank(void **state)
+TEST(ranks_have_one_page_with_one_slow_rank)
 {
     struct diagnosis diagnosis;
     char *text;
@@ -1046,7 +1046,7 @@ static void make_ranks(int world, int slow, int cut)
 
 /* However many ranks there are: a line for each, each finding once, and nothing is said of a rank
  * whose trace may lack communication, but that it is so. */
-static void many_ranks_fit_on_one_page(void **state)
+TEST(many_ranks_fit_on_one_page)
 {
     static const struct {
         int world, slow, cut;
@@ -1077,7 +1077,7 @@ static void many_ranks_fit_on_one_page(void **state)
     }
 }
 
-static void eight_missing_ranks_are_named(void **state)
+TEST(eight_missing_ranks_are_named)
 {
     struct diagnosis diagnosis;
     char *text;
@@ -1091,7 +1091,7 @@ static void eight_missing_ranks_are_named(void **state)
 }
 
 /* JSON has what the page has: lines, the slow rank, findings with their range. */
-static void ranks_in_json(void **state)
+TEST(ranks_in_json)
 {
     struct diagnosis diagnosis;
     const cJSON *run, *slow, *finding, *rank;
@@ -1132,7 +1132,7 @@ static void ranks_in_json(void **state)
     release(&diagnosis, text);
 }
 
-static void files_that_are_not_the_ranks_of_one_run_stand_alone(void **state)
+TEST(files_that_are_not_the_ranks_of_one_run_stand_alone)
 {
     static const int cases[][4] = {
         { 0, 2, 0, 2 },
@@ -1153,7 +1153,7 @@ static void files_that_are_not_the_ranks_of_one_run_stand_alone(void **state)
 }
 
 /* As in a folder with a trace of one process beside those of a job. */
-static void a_trace_without_a_rank_stands_beside_the_ranks(void **state)
+TEST(a_trace_without_a_rank_stands_beside_the_ranks)
 {
     struct diagnosis diagnosis;
     char *text;
@@ -1175,7 +1175,7 @@ static void a_trace_without_a_rank_stands_beside_the_ranks(void **state)
     release(&diagnosis, text);
 }
 
-static void a_file_that_is_no_trace_is_named(void **state)
+TEST(a_file_that_is_no_trace_is_named)
 {
     struct diagnosis diagnosis;
 
@@ -1202,7 +1202,7 @@ static void note_skip(void *context)
 }
 
 /* Files are read at once, but kept, and skipped, in their order. */
-static void files_that_are_no_traces_are_skipped_in_their_order(void **state)
+TEST(files_that_are_no_traces_are_skipped_in_their_order)
 {
     static const bool is_trace[] = { false, true, false, true, true, false };
     struct diagnosis diagnosis;
@@ -1226,24 +1226,4 @@ static void files_that_are_no_traces_are_skipped_in_their_order(void **state)
     release(&diagnosis, NULL);
 }
 
-TESTS_WITH(made_catalogue_use, NULL, the_page_says_where_step_and_device_time_went,
-           tables_have_as_many_rows_as_asked_for_in_that_order,
-           kinds_of_operators_have_the_rate_of_what_they_state, shares_sum_to_the_whole,
-           every_line_fits_whatever_names_hold,
-           long_names_stay_apart_in_a_terminal_and_whole_in_a_file,
-           markdown_has_as_many_cells_in_every_row_of_a_table,
-           a_cut_trace_says_so_and_shows_what_was_read,
-           a_finding_says_what_it_costs_and_what_its_advice_gains, every_share_names_its_whole,
-           other_programs_are_named, the_longest_gaps_are_on_the_page,
-           times_before_zero_have_one_sign, findings_are_numbered_in_their_order,
-           a_healthy_trace_says_why, the_timeline_is_drawn_in_the_width_of_the_page,
-           the_timeline_has_a_letter_for_all_that_the_host_does,
-           the_checklist_has_the_answers_of_the_findings, thresholds_are_listed_for_every_rule,
-           json_has_the_documented_members_and_no_nan, what_is_left_out_is_stated,
-           all_formats_name_the_busiest_of_two_devices, processes_of_one_file_are_ranks,
-           parts_in_json_sum_to_their_whole, the_timeline_has_the_times_and_names_of_the_file,
-           without_steps_their_times_are_null, ranks_have_one_page_with_one_slow_rank,
-           many_ranks_fit_on_one_page, eight_missing_ranks_are_named, ranks_in_json,
-           files_that_are_not_the_ranks_of_one_run_stand_alone,
-           a_trace_without_a_rank_stands_beside_the_ranks, a_file_that_is_no_trace_is_named,
-           files_that_are_no_traces_are_skipped_in_their_order)
+TESTS_WITH(made_catalogue_use, NULL)

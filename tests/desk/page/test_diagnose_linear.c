@@ -70,9 +70,7 @@ static double blocks_of_diagnosis(int steps)
     return counted_blocks();
 }
 
-static void the_work_grows_as_the_trace_does(void **state)
+TEST(the_work_grows_as_the_trace_does)
 {
     check_is_linear("diagnose", blocks_of_diagnosis(25), blocks_of_diagnosis(100));
 }
-
-TESTS(the_work_grows_as_the_trace_does)

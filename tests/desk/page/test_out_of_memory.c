@@ -245,7 +245,7 @@ static bool fail_once(const char *trace, long number)
     return any;
 }
 
-static void a_lack_is_one_sentence_and_the_other_trace_is_judged(void **state)
+TEST(a_lack_is_one_sentence_and_the_other_trace_is_judged)
 {
     for (size_t i = 0; i < ARRAY_SIZE(traces); i++) {
         long number = 1;
@@ -254,7 +254,7 @@ static void a_lack_is_one_sentence_and_the_other_trace_is_judged(void **state)
     }
 }
 
-static void a_page_that_lacks_memory_says_so(void **state)
+TEST(a_page_that_lacks_memory_says_so)
 {
     struct diagnosis_view view = { .only = -1, .timeline = 1, .thresholds = true };
     FILE *nowhere = fopen("/dev/null", "w");
@@ -281,7 +281,7 @@ static void a_page_that_lacks_memory_says_so(void **state)
     fclose(nowhere);
 }
 
-static void json_is_whole_or_not_there(void **state)
+TEST(json_is_whole_or_not_there)
 {
     for (size_t i = 0; i < ARRAY_SIZE(traces); i++) {
         struct diagnosis diagnosis;
@@ -329,7 +329,7 @@ static bool snapshot_fails_once(struct diagnosis *diagnosis, long number)
     return any;
 }
 
-static void a_snapshot_that_lacks_memory_leaves_nothing(void **state)
+TEST(a_snapshot_that_lacks_memory_leaves_nothing)
 {
     struct diagnosis diagnosis;
     int before = live_count;
@@ -342,6 +342,3 @@ static void a_snapshot_that_lacks_memory_leaves_nothing(void **state)
     diagnosis_release(&diagnosis);
     assert_int_equal(live_count, before);
 }
-
-TESTS(a_lack_is_one_sentence_and_the_other_trace_is_judged, a_page_that_lacks_memory_says_so,
-      json_is_whole_or_not_there, a_snapshot_that_lacks_memory_leaves_nothing)

@@ -64,7 +64,7 @@ static bool check_file(const unsigned char *bytes, size_t size)
     return true;
 }
 
-static void a_whole_export_is_read(void **state)
+TEST(a_whole_export_is_read)
 {
     struct trace_file *trace = NULL;
 
@@ -77,7 +77,7 @@ static void a_whole_export_is_read(void **state)
     trace_file_close(trace);
 }
 
-static void any_bytes_may_be_others(void **state)
+TEST(any_bytes_may_be_others)
 {
     unsigned char bytes[BYTES_MOST];
     struct random random = random_seed(test_seed(), 0);
@@ -97,12 +97,12 @@ static void any_bytes_may_be_others(void **state)
     assert_in_range(read, ROUNDS / 4, ROUNDS);
 }
 
-static void the_file_may_end_anywhere(void **state)
+TEST(the_file_may_end_anywhere)
 {
     for (size_t size = 0; size < whole_size; size += 61) check_file(whole, size);
 }
 
-static void pages_may_be_in_each_others_place(void **state)
+TEST(pages_may_be_in_each_others_place)
 {
     unsigned char bytes[BYTES_MOST];
     size_t pages = whole_size / PAGE;
@@ -116,15 +116,10 @@ static void pages_may_be_in_each_others_place(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_whole_export_is_read),
-        cmocka_unit_test(any_bytes_may_be_others),
-        cmocka_unit_test(the_file_may_end_anywhere),
-        cmocka_unit_test(pages_may_be_in_each_others_place),
-    };
+TESTS_WITH(open_folder, trace_folder_remove)
 
+int main(int argc, char **argv)
+{
     read_seed();
-    return cmocka_run_group_tests(tests, open_folder, trace_folder_remove);
+    return tests_run(argc, argv);
 }

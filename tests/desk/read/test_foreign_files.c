@@ -94,7 +94,7 @@ static const struct {
     { NULL, BYTES("<module>\n"), "a.txt" },
 };
 
-static void each_kind_is_told(void **state)
+TEST(each_kind_is_told)
 {
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         const struct foreign_file *found =
@@ -106,7 +106,7 @@ static void each_kind_is_told(void **state)
     }
 }
 
-static void each_row_has_a_case_and_needs_all_of_its_bytes(void **state)
+TEST(each_row_has_a_case_and_needs_all_of_its_bytes)
 {
     for (const struct foreign_file *one = foreign_files; one->name != NULL; one++) {
         bool has = false;
@@ -121,7 +121,7 @@ static void each_row_has_a_case_and_needs_all_of_its_bytes(void **state)
     }
 }
 
-static void the_document_lists_them(void **state)
+TEST(the_document_lists_them)
 {
     char wanted[16384] = "| file | instead |\n|---|---|\n";
     size_t length = strlen(wanted);
@@ -132,5 +132,3 @@ static void the_document_lists_them(void **state)
                                        one->name, one->instead);
     document_list(DOCUMENTS "/other-files.md", "kinds", wanted);
 }
-
-TESTS(each_kind_is_told, each_row_has_a_case_and_needs_all_of_its_bytes, the_document_lists_them)

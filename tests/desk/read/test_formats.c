@@ -17,7 +17,7 @@ static const struct trace_format database = { .endings = { ".db", ".database" },
 static const struct trace_format list = { .endings = { ".list" }, .recognises = begins_as_a_list };
 static const struct trace_format *const formats[] = { &database, &list, NULL };
 
-static void the_first_bytes_tell_the_format_then_the_ending(void **state)
+TEST(the_first_bytes_tell_the_format_then_the_ending)
 {
     static const struct {
         const char *bytes, *path;
@@ -41,7 +41,7 @@ static void the_first_bytes_tell_the_format_then_the_ending(void **state)
             fail_msg("%s in %s", cases[i].bytes, cases[i].path);
 }
 
-static void every_ending_of_every_format_counts(void **state)
+TEST(every_ending_of_every_format_counts)
 {
     char text[FORMAT_ENDINGS_TEXT];
 
@@ -54,7 +54,7 @@ static void every_ending_of_every_format_counts(void **state)
     assert_false(formats_have_ending(formats, ".list"));
 }
 
-static void each_format_is_found_by_its_endings(void **state)
+TEST(each_format_is_found_by_its_endings)
 {
     for (int i = 0; trace_formats[i] != NULL; i++) {
         const char *const *ending = trace_formats[i]->endings;
@@ -67,7 +67,7 @@ static void each_format_is_found_by_its_endings(void **state)
     }
 }
 
-static void text_that_begins_as_json_is_recognised(void **state)
+TEST(text_that_begins_as_json_is_recognised)
 {
     static const struct {
         const char *text;
@@ -83,6 +83,3 @@ static void text_that_begins_as_json_is_recognised(void **state)
         if (json->recognises(cases[i].text, strlen(cases[i].text)) != cases[i].is_json)
             fail_msg("%s", cases[i].text);
 }
-
-TESTS(the_first_bytes_tell_the_format_then_the_ending, every_ending_of_every_format_counts,
-      each_format_is_found_by_its_endings, text_that_begins_as_json_is_recognised)

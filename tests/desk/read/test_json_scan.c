@@ -21,7 +21,7 @@ static int value_length(const char *text)
     return end != NULL ? (int)(end - from) : -1;
 }
 
-static void values_end_where_they_do(void **state)
+TEST(values_end_where_they_do)
 {
     static const struct {
         const char *value, *rest;
@@ -51,7 +51,7 @@ static void values_end_where_they_do(void **state)
     }
 }
 
-static void what_is_no_json_is_refused(void **state)
+TEST(what_is_no_json_is_refused)
 {
     static const char *const texts[] = {
         "",         "-",         "+1",         ".5",         "1.",
@@ -69,7 +69,7 @@ static void what_is_no_json_is_refused(void **state)
 }
 
 /* The byte that ends the plain part of a string is found wherever it is. */
-static void strings_of_any_length_end_at_their_quote(void **state)
+TEST(strings_of_any_length_end_at_their_quote)
 {
     char text[128];
 
@@ -83,7 +83,7 @@ static void strings_of_any_length_end_at_their_quote(void **state)
     }
 }
 
-static void brackets_nest_as_deep_as_allowed(void **state)
+TEST(brackets_nest_as_deep_as_allowed)
 {
     char text[256];
 
@@ -95,7 +95,7 @@ static void brackets_nest_as_deep_as_allowed(void **state)
     }
 }
 
-static void escapes_become_utf8(void **state)
+TEST(escapes_become_utf8)
 {
     static const struct {
         const char *text, *meant;
@@ -120,7 +120,3 @@ static void escapes_become_utf8(void **state)
         assert_true(escaped);
     }
 }
-
-TESTS(values_end_where_they_do, what_is_no_json_is_refused,
-      strings_of_any_length_end_at_their_quote, brackets_nest_as_deep_as_allowed,
-      escapes_become_utf8)

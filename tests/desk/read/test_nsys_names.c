@@ -3,7 +3,7 @@
 #include "harness/desk/read/nsys/nsys_names.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
-static void calls_lose_the_version_that_nsys_appends(void **state)
+TEST(calls_lose_the_version_that_nsys_appends)
 {
     static const char *const cases[][2] = {
         { "cudaLaunchKernel_v7000", "cudaLaunchKernel" },
@@ -22,7 +22,7 @@ static void calls_lose_the_version_that_nsys_appends(void **state)
     }
 }
 
-static void kernels_are_spelt_as_by_cupti(void **state)
+TEST(kernels_are_spelt_as_by_cupti)
 {
     static const char *const cases[][2] = {
         { "void k<(int)4, (bool)0, (bool)1>(float *)", "void k<4, false, true>(float *)" },
@@ -46,7 +46,7 @@ static void kernels_are_spelt_as_by_cupti(void **state)
                     NAME_BYTES - 1);
 }
 
-static void copies_are_named_by_kind_and_memory(void **state)
+TEST(copies_are_named_by_kind_and_memory)
 {
     char text[80];
 
@@ -58,7 +58,7 @@ static void copies_are_named_by_kind_and_memory(void **state)
     assert_null(nsys_copy_name(text, INT64_MIN, 0, 0));
 }
 
-static void ranges_named_like_steps_are_told_from_others(void **state)
+TEST(ranges_named_like_steps_are_told_from_others)
 {
     static const struct {
         const char *name;
@@ -99,7 +99,7 @@ static void ranges_named_like_steps_are_told_from_others(void **state)
     }
 }
 
-static void operators_are_taken_apart(void **state)
+TEST(operators_are_taken_apart)
 {
     static const struct {
         const char *text, *name, *dims;
@@ -137,7 +137,3 @@ static void operators_are_taken_apart(void **state)
                      (int)name.dims_length, name.dims);
     }
 }
-
-TESTS(calls_lose_the_version_that_nsys_appends, kernels_are_spelt_as_by_cupti,
-      copies_are_named_by_kind_and_memory, ranges_named_like_steps_are_told_from_others,
-      operators_are_taken_apart)

@@ -83,7 +83,7 @@ static float occupancy_of(const char *warps, const char *percent)
 
 /* 10.9 warps and 0%: an H200's convolution with 227 KiB of shared memory per block, by
  * PyTorch 2.11. */
-static void an_occupancy_that_cannot_be_is_unknown(void **state)
+TEST(an_occupancy_that_cannot_be_is_unknown)
 {
     assert_true(isnan(occupancy_of("10.909091", "0")));
     assert_true(occupancy_of("10.909091", "17") == 17);
@@ -149,7 +149,7 @@ static void check_small(const struct trace_file *trace)
     assert_float_equal(launch->occupancy_percent, 25, 0);
 }
 
-static void a_trace_is_read_whole(void **state)
+TEST(a_trace_is_read_whole)
 {
     struct trace_file *trace = read_text(small);
 
@@ -172,7 +172,7 @@ static void a_trace_is_read_whole(void **state)
     trace_file_close(trace);
 }
 
-static void gzip_is_told_by_its_bytes_and_members_follow_each_other(void **state)
+TEST(gzip_is_told_by_its_bytes_and_members_follow_each_other)
 {
     char bytes[1 << 14];
     const char *packed;
@@ -189,7 +189,7 @@ static void gzip_is_told_by_its_bytes_and_members_follow_each_other(void **state
     trace_file_close(trace);
 }
 
-static void forms_that_profilers_write(void **state)
+TEST(forms_that_profilers_write)
 {
     static const struct {
         const char *event;
@@ -249,7 +249,7 @@ static void forms_that_profilers_write(void **state)
     "{\"ph\":\"X\",\"cat\":\"" category "\",\"ts\":1,\"dur\":1,\"args\":{" ids "}}"
 
 /* The correlations of a call, its work, and the operator around, in this order. */
-static void external_ids_join_work_where_there_are_no_correlations(void **state)
+TEST(external_ids_join_work_where_there_are_no_correlations)
 {
     static const struct {
         const char *events;
@@ -278,7 +278,7 @@ static void external_ids_join_work_where_there_are_no_correlations(void **state)
 #define END(tid, us)         HALF("E", "", tid, us)
 
 /* Intervals as "name start-end" of the events kept, in the file's order. */
-static void beginnings_and_ends_become_intervals(void **state)
+TEST(beginnings_and_ends_become_intervals)
 {
     static const struct {
         const char *events, *kept;
@@ -312,7 +312,7 @@ static void beginnings_and_ends_become_intervals(void **state)
     }
 }
 
-static void device_work_told_in_halves_lies_on_its_stream(void **state)
+TEST(device_work_told_in_halves_lies_on_its_stream)
 {
     struct trace_file *trace =
         read_events("{\"ph\":\"B\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":0,\"tid\":3,\"ts\":1,"
@@ -330,7 +330,7 @@ static void device_work_told_in_halves_lies_on_its_stream(void **state)
     trace_file_close(trace);
 }
 
-static void arguments_that_are_no_numbers_are_lost_and_no_more(void **state)
+TEST(arguments_that_are_no_numbers_are_lost_and_no_more)
 {
     static const char *const words[] = { "NaN",      "-NaN",      "nan", "-nan",
                                          "Infinity", "-Infinity", "inf", "-inf" };
@@ -352,7 +352,7 @@ static void arguments_that_are_no_numbers_are_lost_and_no_more(void **state)
     }
 }
 
-static void an_instant_has_no_duration(void **state)
+TEST(an_instant_has_no_duration)
 {
     struct trace_file *trace =
         read_events("{\"ph\":\"i\",\"name\":\"[memory]\",\"ts\":3,\"dur\":-1},"
@@ -365,7 +365,7 @@ static void an_instant_has_no_duration(void **state)
 }
 
 /* PyTorch's profiler before Kineto: no category, and a word for the process. */
-static void the_autograd_profiler_tells_operators_by_their_process(void **state)
+TEST(the_autograd_profiler_tells_operators_by_their_process)
 {
     struct trace_file *trace = read_text(
         "[{\"name\": \"aten::randn\", \"ph\": \"X\", \"ts\": 66, \"dur\": 30, \"tid\": 1, "
@@ -380,7 +380,7 @@ static void the_autograd_profiler_tells_operators_by_their_process(void **state)
     trace_file_close(trace);
 }
 
-static void memory_and_steps_keep_their_numbers(void **state)
+TEST(memory_and_steps_keep_their_numbers)
 {
     struct trace_file *trace = read_events(
         "{\"ph\":\"i\",\"name\":\"[memory]\",\"pid\":5,\"tid\":5,\"ts\":1,"
@@ -405,7 +405,7 @@ static void memory_and_steps_keep_their_numbers(void **state)
 }
 
 /* The larger of what goes in and what comes out. A type that nobody knows has no size. */
-static void kernels_keep_the_messages_that_they_send(void **state)
+TEST(kernels_keep_the_messages_that_they_send)
 {
     static const struct {
         const char *arguments;
@@ -436,7 +436,7 @@ static void kernels_keep_the_messages_that_they_send(void **state)
     }
 }
 
-static void operators_keep_the_work_that_they_state(void **state)
+TEST(operators_keep_the_work_that_they_state)
 {
     struct trace_file *trace =
         read_events(WITH_IDS("cpu_op", "\"flops\":4096") "," WITH_IDS("cpu_op", "") "," WITH_IDS(
@@ -454,7 +454,7 @@ static void operators_keep_the_work_that_they_state(void **state)
 #define DENSE   "\"Input Dims\":[[8,32],[],[[4],[2,2]]],\"Sequence number\":7,\"Fwd thread id\":3"
 #define OF_TEXT "\"Input Dims\":[\"8\"]"
 
-static void operators_keep_dimensions_and_sequence_numbers(void **state)
+TEST(operators_keep_dimensions_and_sequence_numbers)
 {
     struct trace_file *trace = read_events(
         WITH_IDS("cpu_op", SPACED) "," WITH_IDS("cpu_op", DENSE) "," WITH_IDS("cpu_op", OF_TEXT));
@@ -470,7 +470,7 @@ static void operators_keep_dimensions_and_sequence_numbers(void **state)
     trace_file_close(trace);
 }
 
-static void python_calls_are_rows_of_their_own(void **state)
+TEST(python_calls_are_rows_of_their_own)
 {
     struct trace_file *trace = read_events(
         "{\"ph\":\"X\",\"cat\":\"python_function\",\"name\":\"train.py(12): log_loss\","
@@ -498,7 +498,7 @@ static void python_calls_are_rows_of_their_own(void **state)
     trace_file_close(trace);
 }
 
-static void stacks_of_operators_stand_in_for_calls(void **state)
+TEST(stacks_of_operators_stand_in_for_calls)
 {
     struct trace_file *trace =
         read_events("{\"ph\":\"X\",\"cat\":\"Operator\",\"name\":\"aten::item\",\"pid\":7,"
@@ -516,7 +516,7 @@ static void stacks_of_operators_stand_in_for_calls(void **state)
     trace_file_close(trace);
 }
 
-static void times_are_exact_to_the_nanosecond(void **state)
+TEST(times_are_exact_to_the_nanosecond)
 {
     static const struct {
         const char *us;
@@ -560,7 +560,7 @@ static void times_are_exact_to_the_nanosecond(void **state)
     }
 }
 
-static void whole_numbers_are_exact(void **state)
+TEST(whole_numbers_are_exact)
 {
     int64_t value;
 
@@ -576,7 +576,7 @@ static void whole_numbers_are_exact(void **state)
 #define GOOD                                                                                       \
     "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"good\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":1}"
 
-static void a_bad_event_costs_itself_only(void **state)
+TEST(a_bad_event_costs_itself_only)
 {
     static const char *const bad[] = {
         "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"ts\":NaN,\"dur\":1}",
@@ -615,7 +615,7 @@ static void a_bad_event_costs_itself_only(void **state)
     }
 }
 
-static void odd_but_valid_events_are_kept(void **state)
+TEST(odd_but_valid_events_are_kept)
 {
     static const struct {
         const char *event, *name;
@@ -648,7 +648,7 @@ static void odd_but_valid_events_are_kept(void **state)
 }
 
 /* One of 1970 would make a trace of 2023 last for 53 years. */
-static void an_event_of_another_day_is_left_out(void **state)
+TEST(an_event_of_another_day_is_left_out)
 {
     static const char near_by[] =
         "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":0,\"tid\":7,"
@@ -674,7 +674,7 @@ static void an_event_of_another_day_is_left_out(void **state)
     }
 }
 
-static void nesting_and_length_of_an_event_are_bounded(void **state)
+TEST(nesting_and_length_of_an_event_are_bounded)
 {
     size_t length = 20u << 20;
     char *text = malloc(length + 256), *at;
@@ -698,7 +698,7 @@ static void nesting_and_length_of_an_event_are_bounded(void **state)
     free(text);
 }
 
-static void events_beyond_the_limit_make_the_trace_partial(void **state)
+TEST(events_beyond_the_limit_make_the_trace_partial)
 {
     struct trace_file *trace = NULL;
     struct trace_file_limits limits = { .events = 2 };
@@ -712,7 +712,7 @@ static void events_beyond_the_limit_make_the_trace_partial(void **state)
 }
 
 /* Cut at any byte, a trace has the events that are whole, or is refused before its events begin. */
-static void a_trace_cut_at_any_byte_gives_what_was_whole(void **state)
+TEST(a_trace_cut_at_any_byte_gives_what_was_whole)
 {
     size_t length = strlen(small);
     size_t begin = (size_t)(strstr(small, "\"traceEvents\": [") - small) + 16;
@@ -738,7 +738,7 @@ static void a_trace_cut_at_any_byte_gives_what_was_whole(void **state)
     }
 }
 
-static void gzip_cut_or_damaged_anywhere_is_partial_or_refused(void **state)
+TEST(gzip_cut_or_damaged_anywhere_is_partial_or_refused)
 {
     const char *packed;
     size_t size;
@@ -774,7 +774,7 @@ static void gzip_cut_or_damaged_anywhere_is_partial_or_refused(void **state)
 }
 
 /* Whatever byte stands anywhere, reading ends, and says something. */
-static void any_byte_changed_is_survived(void **state)
+TEST(any_byte_changed_is_survived)
 {
     static const char changes[] = "\"\\{}[],:\n0x\xff";
     size_t length = strlen(small);
@@ -788,7 +788,7 @@ static void any_byte_changed_is_survived(void **state)
         }
 }
 
-static void what_is_no_trace_is_refused_in_one_line(void **state)
+TEST(what_is_no_trace_is_refused_in_one_line)
 {
     static const struct {
         const char *text, *says;
@@ -815,7 +815,7 @@ static void what_is_no_trace_is_refused_in_one_line(void **state)
     }
 }
 
-static void a_trace_without_events_is_a_trace(void **state)
+TEST(a_trace_without_events_is_a_trace)
 {
     static const char *const texts[] = { "[]", "{\"traceEvents\":[]}",
                                          "\xef\xbb\xbf{\"traceEvents\" : [ ] , \"x\":1}" };
@@ -828,7 +828,7 @@ static void a_trace_without_events_is_a_trace(void **state)
     }
 }
 
-static void a_missing_file_and_a_folder_are_named(void **state)
+TEST(a_missing_file_and_a_folder_are_named)
 {
     struct trace_file *trace;
 
@@ -839,7 +839,7 @@ static void a_missing_file_and_a_folder_are_named(void **state)
 }
 
 /* Enough events that the borders of windows cut them at all kinds of places. */
-static void events_across_windows_are_whole(void **state)
+TEST(events_across_windows_are_whole)
 {
     enum { EVENTS = 30000 };
     char *text = malloc(EVENTS * 128 + 64), *at = text;
@@ -993,7 +993,7 @@ static void check_two_threads(const char *bytes, size_t length, const struct tra
 
 /* One core has one reader. Two read a plain file themselves, or what another thread inflates. The
  * oddity stands in all windows, in the later ones, and in none. */
-static void two_threads_read_what_one_does(void **state)
+TEST(two_threads_read_what_one_does)
 {
     cpu_set_t one;
 
@@ -1028,21 +1028,4 @@ static int remove_path(void **state)
     return close(memory_file);
 }
 
-TESTS_WITH(make_path, remove_path, an_occupancy_that_cannot_be_is_unknown, a_trace_is_read_whole,
-           gzip_is_told_by_its_bytes_and_members_follow_each_other, forms_that_profilers_write,
-           external_ids_join_work_where_there_are_no_correlations,
-           beginnings_and_ends_become_intervals, device_work_told_in_halves_lies_on_its_stream,
-           arguments_that_are_no_numbers_are_lost_and_no_more, an_instant_has_no_duration,
-           the_autograd_profiler_tells_operators_by_their_process,
-           memory_and_steps_keep_their_numbers, kernels_keep_the_messages_that_they_send,
-           operators_keep_the_work_that_they_state, operators_keep_dimensions_and_sequence_numbers,
-           python_calls_are_rows_of_their_own, stacks_of_operators_stand_in_for_calls,
-           times_are_exact_to_the_nanosecond, whole_numbers_are_exact,
-           a_bad_event_costs_itself_only, odd_but_valid_events_are_kept,
-           an_event_of_another_day_is_left_out, nesting_and_length_of_an_event_are_bounded,
-           events_beyond_the_limit_make_the_trace_partial,
-           a_trace_cut_at_any_byte_gives_what_was_whole,
-           gzip_cut_or_damaged_anywhere_is_partial_or_refused, any_byte_changed_is_survived,
-           what_is_no_trace_is_refused_in_one_line, a_trace_without_events_is_a_trace,
-           a_missing_file_and_a_folder_are_named, events_across_windows_are_whole,
-           two_threads_read_what_one_does)
+TESTS_WITH(make_path, remove_path)

@@ -54,7 +54,7 @@ static void settle(void)
     assert_int_equal(trace_rows_settle(&rows), STATUS_OK);
 }
 
-static void an_empty_trace_knows_nothing(void **state)
+TEST(an_empty_trace_knows_nothing)
 {
     settle();
     assert_int_equal(rows.file->event_count, 0);
@@ -64,7 +64,7 @@ static void an_empty_trace_knows_nothing(void **state)
     assert_false(rows.file->partial);
 }
 
-static void names_and_tracks_have_one_number_each(void **state)
+TEST(names_and_tracks_have_one_number_each)
 {
     assert_int_equal(name(""), 0);
     assert_int_equal(name("gemm"), name("gemm"));
@@ -78,7 +78,7 @@ static void names_and_tracks_have_one_number_each(void **state)
     assert_int_equal(rows.file->tracks[15].thread, 1);
 }
 
-static void details_are_rows_of_the_kind(void **state)
+TEST(details_are_rows_of_the_kind)
 {
     int32_t detail;
 
@@ -99,7 +99,7 @@ static void details_are_rows_of_the_kind(void **state)
     assert_int_equal(rows.file->operators[0].flops, 5);
 }
 
-static void a_trace_without_room_is_partial(void **state)
+TEST(a_trace_without_room_is_partial)
 {
     for (int i = 0; i < 8; i++) add_at(i);
     settle();
@@ -110,7 +110,7 @@ static void a_trace_without_room_is_partial(void **state)
     assert_string_equal(rows.file->partial_reason, "only the first 8 events were kept");
 }
 
-static void the_first_reason_for_an_early_end_is_kept(void **state)
+TEST(the_first_reason_for_an_early_end_is_kept)
 {
     trace_rows_partial(&rows, "it ends at byte %d", 7);
     trace_rows_have_room(&rows, 8);
@@ -118,7 +118,7 @@ static void the_first_reason_for_an_early_end_is_kept(void **state)
     assert_string_equal(rows.file->partial_reason, "it ends at byte 7");
 }
 
-static void broken_events_are_counted_and_the_first_in_the_file_is_said(void **state)
+TEST(broken_events_are_counted_and_the_first_in_the_file_is_said)
 {
     trace_rows_bad(&rows, 50, "it has no ts");
     trace_rows_bad(&rows, 20, "it has no ph");
@@ -128,7 +128,7 @@ static void broken_events_are_counted_and_the_first_in_the_file_is_said(void **s
     assert_string_equal(rows.file->bad_reason, "it has no ph");
 }
 
-static void events_of_another_day_are_left_out(void **state)
+TEST(events_of_another_day_are_left_out)
 {
     for (int i = 0; i < 3; i++) add_at(i);
     add_at(2 * DAY_NS);
@@ -137,7 +137,7 @@ static void events_of_another_day_are_left_out(void **state)
     assert_int_equal(rows.file->stray_count, 1);
 }
 
-static void external_ids_join_only_if_there_is_no_correlation(void **state)
+TEST(external_ids_join_only_if_there_is_no_correlation)
 {
     const struct trace_event call = { .kind = EVENT_KIND_RUNTIME, .external = 9 };
     const struct trace_event one = { .kind = EVENT_KIND_OPERATOR, .external = 9 };
@@ -152,7 +152,7 @@ static void external_ids_join_only_if_there_is_no_correlation(void **state)
     assert_int_equal(rows.file->events[2].correlation, 0);
 }
 
-static void frames_are_sorted_and_calls_replace_stacks(void **state)
+TEST(frames_are_sorted_and_calls_replace_stacks)
 {
     static const struct event_frame frames[] = {
         { .start_ns = 1, .end_ns = 2, .is_stack = true },
@@ -175,7 +175,7 @@ static void frames_are_sorted_and_calls_replace_stacks(void **state)
         assert_memory_equal(&rows.file->frames[i], &frames[order[i]], sizeof *frames);
 }
 
-static void metadata_is_copied_and_the_last_of_a_key_counts(void **state)
+TEST(metadata_is_copied_and_the_last_of_a_key_counts)
 {
     char json[] = "17, and more";
 
@@ -187,10 +187,4 @@ static void metadata_is_copied_and_the_last_of_a_key_counts(void **state)
     assert_int_equal(rows.file->metadata_count, 2);
 }
 
-TESTS_EACH(open_rows, release_rows, an_empty_trace_knows_nothing,
-           names_and_tracks_have_one_number_each, details_are_rows_of_the_kind,
-           a_trace_without_room_is_partial, the_first_reason_for_an_early_end_is_kept,
-           broken_events_are_counted_and_the_first_in_the_file_is_said,
-           events_of_another_day_are_left_out, external_ids_join_only_if_there_is_no_correlation,
-           frames_are_sorted_and_calls_replace_stacks,
-           metadata_is_copied_and_the_last_of_a_key_counts)
+TESTS_EACH(open_rows, release_rows)

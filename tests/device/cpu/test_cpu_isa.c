@@ -22,7 +22,7 @@ static bool has_first(void)
 #endif
 }
 
-static void what_the_cpu_lacks_is_named(void **state)
+TEST(what_the_cpu_lacks_is_named)
 {
     enum status status = isa_check();
 
@@ -36,9 +36,7 @@ static void what_the_cpu_lacks_is_named(void **state)
     assert_int_equal(status_exit_code(status), 3);
 }
 
-static void the_most_telling_feature_names_the_build(void **state)
+TEST(the_most_telling_feature_names_the_build)
 {
     assert_string_equal(isa_name(), isa_built == 0 ? "baseline" : first);
 }
-
-TESTS(what_the_cpu_lacks_is_named, the_most_telling_feature_names_the_build)

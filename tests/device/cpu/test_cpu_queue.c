@@ -64,7 +64,7 @@ static struct queue *open_queue(size_t way, struct seen *seen)
     return queue;
 }
 
-static void items_run_once_and_in_order_on_one_other_thread(void **state)
+TEST(items_run_once_and_in_order_on_one_other_thread)
 {
     for (size_t way = 0; way < ARRAY_SIZE(ways); way++) {
         struct seen seen;
@@ -83,7 +83,7 @@ static void items_run_once_and_in_order_on_one_other_thread(void **state)
 }
 
 /* The worker goes to sleep between items, again and again: no wake may be lost. */
-static void a_worker_that_sleeps_is_woken_each_time(void **state)
+TEST(a_worker_that_sleeps_is_woken_each_time)
 {
     for (size_t way = 0; way < ARRAY_SIZE(ways); way++) {
         struct seen seen;
@@ -94,7 +94,7 @@ static void a_worker_that_sleeps_is_woken_each_time(void **state)
     }
 }
 
-static void closing_runs_what_is_queued(void **state)
+TEST(closing_runs_what_is_queued)
 {
     struct seen seen;
     struct queue *queue = open_queue(0, &seen);
@@ -143,7 +143,7 @@ static void run_slowly(void *context, const struct item *item)
     while (item->kernel.count == 0 && waits_begun == 0 && clock_ns() < end_ns) continue;
 }
 
-static void a_claim_tells_that_it_waits_for_room(void **state)
+TEST(a_claim_tells_that_it_waits_for_room)
 {
     const struct queue_options options = { .run = run_slowly,
                                            .wait_begin = count_begin,
@@ -158,7 +158,7 @@ static void a_claim_tells_that_it_waits_for_room(void **state)
 }
 
 /* Sleepers that wait for nearer and for farther tickets at the same time must all wake up. */
-static void several_threads_may_wait_for_different_tickets(void **state)
+TEST(several_threads_may_wait_for_different_tickets)
 {
     for (size_t way = 0; way < ARRAY_SIZE(ways); way++) {
         struct seen seen;
@@ -197,7 +197,7 @@ static void *play(void *argument)
     return NULL;
 }
 
-static void progress_wakes_whoever_waits_for_it(void **state)
+TEST(progress_wakes_whoever_waits_for_it)
 {
     for (int spin_ns = 0; spin_ns <= 5000; spin_ns += 5000) {
         struct cpu_progress here = { 0 }, there = { 0 };
@@ -232,7 +232,7 @@ static void *look_on(void *argument)
 
 /* The player waits for the next value, and others for later ones of the same number; once a wake is
  * lost, the ball rests for ever. */
-static void a_player_is_woken_though_others_wait_for_more(void **state)
+TEST(a_player_is_woken_though_others_wait_for_more)
 {
     static const uint64_t steps[WAITERS] = { 1, 2, 3, 7 };
     struct cpu_progress here = { 0 }, there = { 0 };
@@ -254,8 +254,3 @@ static void a_player_is_woken_though_others_wait_for_more(void **state)
     for (int i = 0; i < WAITERS; i++) pthread_join(threads[i], NULL);
     assert_int_equal(cpu_progress_value(&there), THROWS);
 }
-
-TESTS(items_run_once_and_in_order_on_one_other_thread, a_worker_that_sleeps_is_woken_each_time,
-      closing_runs_what_is_queued, a_claim_tells_that_it_waits_for_room,
-      several_threads_may_wait_for_different_tickets, progress_wakes_whoever_waits_for_it,
-      a_player_is_woken_though_others_wait_for_more)

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static void opening_says_what_is_missing_and_what_to_do(void **state)
+TEST(opening_says_what_is_missing_and_what_to_do)
 {
     static const char *const names[] = { "cuda", "cuda:0", "cuda:3" };
 
@@ -23,7 +23,7 @@ static void opening_says_what_is_missing_and_what_to_do(void **state)
     }
 }
 
-static void the_program_ends_with_3_and_the_sentence(void **state)
+TEST(the_program_ends_with_3_and_the_sentence)
 {
     char said[1024];
     size_t length;
@@ -40,7 +40,7 @@ static void the_program_ends_with_3_and_the_sentence(void **state)
     assert_ptr_equal(strchr(said, '\n'), said + length - 1); /* one line */
 }
 
-static void a_run_that_may_choose_takes_the_cpu_device(void **state)
+TEST(a_run_that_may_choose_takes_the_cpu_device)
 {
     struct device *device;
 
@@ -50,7 +50,7 @@ static void a_run_that_may_choose_takes_the_cpu_device(void **state)
     device_close(device);
 }
 
-static void a_driver_is_in_sight_by_its_files(void **state)
+TEST(a_driver_is_in_sight_by_its_files)
 {
     char root[] = "/tmp/chokepoint-sight-XXXXXX", path[128], version[128];
     FILE *file;
@@ -69,17 +69,11 @@ static void a_driver_is_in_sight_by_its_files(void **state)
     rmdir(root);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(opening_says_what_is_missing_and_what_to_do),
-        cmocka_unit_test(the_program_ends_with_3_and_the_sentence),
-        cmocka_unit_test(a_driver_is_in_sight_by_its_files),
-        cmocka_unit_test(a_run_that_may_choose_takes_the_cpu_device),
-    };
     if (dlopen("libcuda.so.1", RTLD_LAZY) != NULL) {
         printf("skipped: there is an NVIDIA driver here\n");
         return 77;
     }
-    return cmocka_run_group_tests_name("no driver for the CUDA device", tests, NULL, NULL);
+    return tests_run(argc, argv);
 }

@@ -22,7 +22,7 @@ static void assert_says(const char *part)
 
 /* --- Errors --- */
 
-static void errors_have_the_status_they_deserve(void **state)
+TEST(errors_have_the_status_they_deserve)
 {
     static const struct {
         cudaError_t error;
@@ -63,7 +63,7 @@ static void errors_have_the_status_they_deserve(void **state)
 
 /* Every error that this toolkit knows fails: none is taken for a success or for an unknown
  * status. */
-static void every_error_of_the_toolkit_fails_and_fits_in_the_sentence(void **state)
+TEST(every_error_of_the_toolkit_fails_and_fits_in_the_sentence)
 {
     int known = 0;
 
@@ -81,7 +81,7 @@ static void every_error_of_the_toolkit_fails_and_fits_in_the_sentence(void **sta
 }
 
 /* Those of which CUDA's header says that the process "must be terminated and relaunched". */
-static void errors_that_end_the_context_say_so(void **state)
+TEST(errors_that_end_the_context_say_so)
 {
     static const cudaError_t lost[] = {
         (cudaError_t)226, /* cudaErrorContained, not in all headers */
@@ -110,7 +110,7 @@ static void errors_that_end_the_context_say_so(void **state)
     for (size_t i = 0; i < ARRAY_SIZE(passing); i++) assert_false(errors_is_sticky(passing[i]));
 }
 
-static void an_injected_failure_is_called_one(void **state)
+TEST(an_injected_failure_is_called_one)
 {
     errors_check(cudaErrorLaunchFailure, "cudaStreamSynchronize", "f.c", 1);
     assert_null(strstr(status_last()->text, "injected"));
@@ -133,7 +133,7 @@ static struct gpu_found fine(void)
                                .compute_capability = 90 };
 }
 
-static void what_is_missing_is_said(void **state)
+TEST(what_is_missing_is_said)
 {
     static const struct {
         struct gpu_found found;
@@ -181,7 +181,7 @@ static void what_is_missing_is_said(void **state)
     }
 }
 
-static void a_gpu_that_will_do_is_taken(void **state)
+TEST(a_gpu_that_will_do_is_taken)
 {
     struct gpu_found found = fine();
 
@@ -198,7 +198,7 @@ static void a_gpu_that_will_do_is_taken(void **state)
 
 /* --- Grids --- */
 
-static void grids_have_a_thread_for_every_pack_and_a_warp_for_every_row(void **state)
+TEST(grids_have_a_thread_for_every_pack_and_a_warp_for_every_row)
 {
     static const struct {
         enum geometry_shape shape;
@@ -222,7 +222,7 @@ static void grids_have_a_thread_for_every_pack_and_a_warp_for_every_row(void **s
 
 /* Walks the grid as the kernels do: every element or row has its thread, and the last block has
  * work. */
-static void no_element_is_without_a_thread_and_no_block_without_work(void **state)
+TEST(no_element_is_without_a_thread_and_no_block_without_work)
 {
     struct random random = random_seed(test_seed(), 1);
 
@@ -239,7 +239,7 @@ static void no_element_is_without_a_thread_and_no_block_without_work(void **stat
     }
 }
 
-static void what_does_not_fit_in_a_grid_can_be_told(void **state)
+TEST(what_does_not_fit_in_a_grid_can_be_told)
 {
     int64_t most_rows = (int64_t)GEOMETRY_BLOCKS_MAX * 8;
 
@@ -312,7 +312,7 @@ static struct gemm random_product(struct random *random)
 }
 
 /* Small integers: sums are exact, so the two results are equal to the bit, padding included. */
-static void swapped_operands_give_the_row_major_product(void **state)
+TEST(swapped_operands_give_the_row_major_product)
 {
     enum { ELEMENTS = 1024 }; /* at least 3 matrices of 9 x 12, and their padding */
     static float a[ELEMENTS], b[ELEMENTS], c[ELEMENTS], expected[ELEMENTS];
@@ -342,10 +342,3 @@ static void swapped_operands_give_the_row_major_product(void **state)
                          gemm.batch, i, (double)c[i], (double)expected[i]);
     }
 }
-
-TESTS(errors_have_the_status_they_deserve,
-      every_error_of_the_toolkit_fails_and_fits_in_the_sentence, errors_that_end_the_context_say_so,
-      an_injected_failure_is_called_one, what_is_missing_is_said, a_gpu_that_will_do_is_taken,
-      grids_have_a_thread_for_every_pack_and_a_warp_for_every_row,
-      no_element_is_without_a_thread_and_no_block_without_work,
-      what_does_not_fit_in_a_grid_can_be_told, swapped_operands_give_the_row_major_product)

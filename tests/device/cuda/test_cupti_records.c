@@ -80,7 +80,7 @@ static newest_kernel kernel(const char *name, uint64_t start, uint64_t end)
                             .graphNodeId = ((uint64_t)5 << 32) | 6 };
 }
 
-static void a_kernel_keeps_its_times_size_and_place(void **state)
+TEST(a_kernel_keeps_its_times_size_and_place)
 {
     newest_kernel record = kernel("_Z4gemmIfEvPT_", 1000, 1500);
     struct activity activity;
@@ -104,7 +104,7 @@ static void a_kernel_keeps_its_times_size_and_place(void **state)
 /* By hand from the limits of an SM of compute capability 9.0 ("CUDA C++ Programming Guide",
  * "Compute capabilities"): 2048 threads, 32 blocks, 65536 registers, 228 KiB of which a block costs
  * 1 more. */
-static void a_kernel_says_how_much_of_an_sm_it_can_fill(void **state)
+TEST(a_kernel_says_how_much_of_an_sm_it_can_fill)
 {
     static const struct cudaDeviceProp h200 = { .major = 9,
                                                 .multiProcessorCount = 132,
@@ -161,7 +161,7 @@ static void a_kernel_says_how_much_of_an_sm_it_can_fill(void **state)
     assert_float_equal(activity.occupancy, 0, 0);
 }
 
-static void names_are_demangled_where_they_are_mangled_and_kept_once(void **state)
+TEST(names_are_demangled_where_they_are_mangled_and_kept_once)
 {
     static const char *const cases[][2] = {
         { "_Z3fooi", "foo(int)" },
@@ -188,7 +188,7 @@ static void names_are_demangled_where_they_are_mangled_and_kept_once(void **stat
     assert_string_equal(cupti_names_kernel(records->names, "_Z3fooi"), "foo(int)");
 }
 
-static void what_has_no_time_or_ends_before_it_starts_is_broken(void **state)
+TEST(what_has_no_time_or_ends_before_it_starts_is_broken)
 {
     static const struct {
         uint64_t start, end;
@@ -218,7 +218,7 @@ static void what_has_no_time_or_ends_before_it_starts_is_broken(void **state)
     }
 }
 
-static void huge_and_negative_numbers_are_bounded(void **state)
+TEST(huge_and_negative_numbers_are_bounded)
 {
     newest_kernel work = kernel("k", 1, 2);
     newest_copy copy = { .kind = CUPTI_ACTIVITY_KIND_MEMCPY,
@@ -249,7 +249,7 @@ static void huge_and_negative_numbers_are_bounded(void **state)
     assert_true(activity.bytes == -INT64_MAX);
 }
 
-static void copies_and_memsets_say_direction_and_memory(void **state)
+TEST(copies_and_memsets_say_direction_and_memory)
 {
     static const struct {
         uint8_t kind, source, destination;
@@ -314,7 +314,7 @@ static void copies_and_memsets_say_direction_and_memory(void **state)
     assert_true(activity.asynchronous);
 }
 
-static void a_call_is_shown_once_and_the_runtimes_before_the_drivers(void **state)
+TEST(a_call_is_shown_once_and_the_runtimes_before_the_drivers)
 {
     const CUpti_ActivityAPI cases[] = {
         api(CUPTI_ACTIVITY_KIND_DRIVER, DRIVER_LAUNCH, 1, 101), /* inside the next one */
@@ -351,7 +351,7 @@ static void a_call_is_shown_once_and_the_runtimes_before_the_drivers(void **stat
 }
 
 /* Found by thread and time of the call that launched the kernel. */
-static void nccls_kernels_have_the_message_of_their_call(void **state)
+TEST(nccls_kernels_have_the_message_of_their_call)
 {
     static const struct cupti_message messages[] = {
         { .start_ns = 100, .end_ns = 190, .thread = 77, .name = "allreduce", .bytes = 4096 },
@@ -395,7 +395,7 @@ static void nccls_kernels_have_the_message_of_their_call(void **state)
     }
 }
 
-static void waits_and_memory_have_the_thread_of_their_call(void **state)
+TEST(waits_and_memory_have_the_thread_of_their_call)
 {
     CUpti_ActivityAPI call = api(CUPTI_ACTIVITY_KIND_RUNTIME, SYNC, 8, 100);
     newest_wait wait = { .kind = CUPTI_ACTIVITY_KIND_SYNCHRONIZATION,
@@ -449,7 +449,7 @@ static void waits_and_memory_have_the_thread_of_their_call(void **state)
     assert_int_equal(translate(*state, &memory, &activity), CUPTI_OUTCOME_HIDDEN);
 }
 
-static void overhead_is_named_and_what_it_refers_to_is_freed(void **state)
+TEST(overhead_is_named_and_what_it_refers_to_is_freed)
 {
     newest_overhead record = { .kind = CUPTI_ACTIVITY_KIND_OVERHEAD,
                                .overheadKind = CUPTI_ACTIVITY_OVERHEAD_CUPTI_BUFFER_FLUSH,
@@ -471,7 +471,7 @@ static void overhead_is_named_and_what_it_refers_to_is_freed(void **state)
     assert_string_equal(activity.name, "Overhead");
 }
 
-static void a_graphs_launch_is_one_kernel(void **state)
+TEST(a_graphs_launch_is_one_kernel)
 {
     CUpti_ActivityGraphTrace2 record = { .kind = CUPTI_ACTIVITY_KIND_GRAPH_TRACE,
                                          .correlationId = 7,
@@ -491,7 +491,7 @@ static void a_graphs_launch_is_one_kernel(void **state)
     assert_int_equal(translate(*state, &record, &activity), CUPTI_OUTCOME_BROKEN);
 }
 
-static void unknown_kinds_are_passed_over(void **state)
+TEST(unknown_kinds_are_passed_over)
 {
     static const CUpti_ActivityKind kinds[] = {
         CUPTI_ACTIVITY_KIND_INVALID, CUPTI_ACTIVITY_KIND_CONTEXT, CUPTI_ACTIVITY_KIND_MARKER,
@@ -507,7 +507,7 @@ static void unknown_kinds_are_passed_over(void **state)
     }
 }
 
-static void calls_are_known_by_their_names_whatever_the_version(void **state)
+TEST(calls_are_known_by_their_names_whatever_the_version)
 {
     static const char *const runtime[][2] = {
         { "cudaLaunchKernel_v7000", "cudaLaunchKernel" },
@@ -544,13 +544,4 @@ static void calls_are_known_by_their_names_whatever_the_version(void **state)
     assert_string_equal(cupti_driver_call("cuMemsetD8Async_ptsz"), "cuMemsetD8Async");
 }
 
-TESTS_EACH(open_records, close_records, a_kernel_keeps_its_times_size_and_place,
-           a_kernel_says_how_much_of_an_sm_it_can_fill,
-           names_are_demangled_where_they_are_mangled_and_kept_once,
-           what_has_no_time_or_ends_before_it_starts_is_broken,
-           huge_and_negative_numbers_are_bounded, copies_and_memsets_say_direction_and_memory,
-           a_call_is_shown_once_and_the_runtimes_before_the_drivers,
-           nccls_kernels_have_the_message_of_their_call,
-           waits_and_memory_have_the_thread_of_their_call,
-           overhead_is_named_and_what_it_refers_to_is_freed, a_graphs_launch_is_one_kernel,
-           unknown_kinds_are_passed_over, calls_are_known_by_their_names_whatever_the_version)
+TESTS_EACH(open_records, close_records)

@@ -1,7 +1,6 @@
 #include "tests/engine/data/image_files.h"
 
 #include "harness/engine/data/images/jpeg.h"
-#include "tests/fixtures/cmocka_prelude.h"
 
 #include <ftw.h>
 #include <limits.h>

@@ -1,8 +1,7 @@
 /* For tests: a temporary folder, JPEG files in it, and a cache folder of the test's own. */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/fixtures/cmocka_prelude.h"
 
 struct test_folder {
     char path[64];
@@ -12,6 +11,9 @@ struct test_folder {
  * path. */
 int test_folder_setup(void **state);
 int test_folder_teardown(void **state);
+
+/* A test with it. */
+#define WITH_FOLDER(test) TEST_WITH(test, test_folder_setup, test_folder_teardown)
 
 /* These fail the test when they cannot do it. `name` is relative to the folder and may hold one /,
  * whose folder is made. Returned paths are static. */

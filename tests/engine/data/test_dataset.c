@@ -4,7 +4,6 @@
 #include "harness/engine/data/images/generated_images.h"
 #include "harness/engine/data/shards.h"
 #include "tests/engine/data/image_files.h"
-#include "tests/fixtures/cmocka_prelude.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -67,7 +66,7 @@ static int count_entries(const struct test_folder *folder, const char *part)
 
 /* --- The generated set --- */
 
-static void every_generated_sample_decodes_and_has_its_class(void **state)
+WITH_FOLDER(every_generated_sample_decodes_and_has_its_class)
 {
     struct dataset *dataset;
     struct sample_reader *reader;
@@ -105,7 +104,7 @@ static off_t bytes_of(const char *path)
 }
 
 /* Files of equal sides have about as many bytes within a class. */
-static void one_file_in_32_of_an_uneven_set_is_large(void **state)
+WITH_FOLDER(one_file_in_32_of_an_uneven_set_is_large)
 {
     const struct dataset_config uneven = { .image_size = 8, .jpeg_pixels = SMALL, .uneven = true };
     char name[80];
@@ -126,7 +125,7 @@ static void one_file_in_32_of_an_uneven_set_is_large(void **state)
     assert_int_equal(generated_image_pixels(100, true, 32), GENERATED_PIXELS_MAX);
 }
 
-static void a_set_that_is_there_is_not_made_again(void **state)
+WITH_FOLDER(a_set_that_is_there_is_not_made_again)
 {
     struct stat before, after;
     const char *path;
@@ -139,7 +138,7 @@ static void a_set_that_is_there_is_not_made_again(void **state)
     assert_int_equal(before.st_ino, after.st_ino);
 }
 
-static void a_set_that_lost_files_is_made_again(void **state)
+WITH_FOLDER(a_set_that_lost_files_is_made_again)
 {
     assert_opens(&generated, TRAIN, HELD_OUT);
     assert_int_equal(unlink(test_folder_path(*state, "images-v1-16px/036_degrees_wide/00007.jpg")),
@@ -149,7 +148,7 @@ static void a_set_that_lost_files_is_made_again(void **state)
         access(test_folder_path(*state, "images-v1-16px/036_degrees_wide/00007.jpg"), R_OK), 0);
 }
 
-static void a_set_with_a_file_cut_short_is_made_again(void **state)
+WITH_FOLDER(a_set_with_a_file_cut_short_is_made_again)
 {
     const char *path;
     off_t whole;
@@ -162,7 +161,7 @@ static void a_set_with_a_file_cut_short_is_made_again(void **state)
     assert_int_equal(bytes_of(path), whole);
 }
 
-static void a_whole_set_is_read_while_another_process_holds_the_lock(void **state)
+WITH_FOLDER(a_whole_set_is_read_while_another_process_holds_the_lock)
 {
     int lock;
 
@@ -186,7 +185,7 @@ static pid_t open_in_child(const struct dataset_config *config)
     _exit(dataset_count(dataset, SPLIT_TRAIN) == TRAIN ? 0 : 2);
 }
 
-static void processes_that_create_at_once_all_get_the_whole_set(void **state)
+WITH_FOLDER(processes_that_create_at_once_all_get_the_whole_set)
 {
     enum { PROCESSES = 4 };
     pid_t children[PROCESSES];
@@ -201,7 +200,7 @@ static void processes_that_create_at_once_all_get_the_whole_set(void **state)
     assert_int_equal(count_entries(*state, "unfinished"), 0);
 }
 
-static void a_killed_creator_leaves_nothing_that_is_taken_for_whole(void **state)
+WITH_FOLDER(a_killed_creator_leaves_nothing_that_is_taken_for_whole)
 {
     static const struct dataset_config large = { .image_size = 8, .jpeg_pixels = 256 };
     const char *begun = test_folder_path(*state, "images-v1-256px.unfinished/000_degrees_wide");
@@ -223,7 +222,7 @@ static void a_killed_creator_leaves_nothing_that_is_taken_for_whole(void **state
     assert_int_equal(count_entries(*state, "images-v1-256px"), 0);
 }
 
-static void a_cache_folder_that_cannot_be_made_is_named_with_the_way_out(void **state)
+WITH_FOLDER(a_cache_folder_that_cannot_be_made_is_named_with_the_way_out)
 {
     test_file(*state, "file", "x", 1);
     setenv("CHOKEPOINT_CACHE", test_folder_path(*state, "file/cache"), 1);
@@ -238,7 +237,7 @@ static void a_cache_folder_that_cannot_be_made_is_named_with_the_way_out(void **
     assert_refused(&generated, STATUS_IO, "set CHOKEPOINT_CACHE");
 }
 
-static void a_cache_folder_that_is_none_is_found_before_anything_runs(void **state)
+WITH_FOLDER(a_cache_folder_that_is_none_is_found_before_anything_runs)
 {
     test_file(*state, "file", "x", 1);
     setenv("CHOKEPOINT_CACHE", test_folder_path(*state, "file"), 1);
@@ -251,7 +250,7 @@ static void a_cache_folder_that_is_none_is_found_before_anything_runs(void **sta
 }
 
 /* A folder in place of the lock cannot be written by root either. */
-static void a_cache_folder_that_is_read_only_serves_what_it_has(void **state)
+WITH_FOLDER(a_cache_folder_that_is_read_only_serves_what_it_has)
 {
     setenv("CHOKEPOINT_CACHE", test_folder_path(*state, "cache"), 1);
     assert_opens(&generated, TRAIN, HELD_OUT);
@@ -264,7 +263,7 @@ static void a_cache_folder_that_is_read_only_serves_what_it_has(void **state)
     assert_non_null(strstr(status_last()->text, "set CHOKEPOINT_CACHE"));
 }
 
-static void the_cache_folder_follows_the_environment(void **state)
+WITH_FOLDER(the_cache_folder_follows_the_environment)
 {
     unsetenv("CHOKEPOINT_CACHE");
     setenv("HOME", test_folder_path(*state, "home"), 1);
@@ -279,7 +278,7 @@ static void the_cache_folder_follows_the_environment(void **state)
 }
 
 /* A limit on the size of files stands in for a full disk: write() fails part of the way. */
-static void a_write_that_fails_names_the_file_and_leaves_nothing(void **state)
+WITH_FOLDER(a_write_that_fails_names_the_file_and_leaves_nothing)
 {
     static const struct dataset_config large = { .image_size = 8, .jpeg_pixels = 128 };
     struct rlimit before, little;
@@ -301,7 +300,7 @@ static void a_write_that_fails_names_the_file_and_leaves_nothing(void **state)
     assert_opens(&large, TRAIN, HELD_OUT);
 }
 
-static void sizes_out_of_range_are_refused(void **state)
+TEST(sizes_out_of_range_are_refused)
 {
     static const struct {
         struct dataset_config config;
@@ -319,7 +318,7 @@ static void sizes_out_of_range_are_refused(void **state)
         assert_refused(&cases[i].config, STATUS_BAD_USAGE, cases[i].part);
 }
 
-static void decoding_more_pixels_takes_longer(void **state)
+TEST(decoding_more_pixels_takes_longer)
 {
     double small = 0, large = 0;
 
@@ -331,7 +330,7 @@ static void decoding_more_pixels_takes_longer(void **state)
 
 /* --- A folder of one's own --- */
 
-static void classes_and_files_are_sorted_and_other_files_ignored(void **state)
+WITH_FOLDER(classes_and_files_are_sorted_and_other_files_ignored)
 {
     const struct test_folder *folder = *state;
     struct dataset_config config = folder_config(folder, "own");
@@ -372,7 +371,7 @@ static void classes_and_files_are_sorted_and_other_files_ignored(void **state)
     dataset_close(dataset);
 }
 
-static void every_tenth_file_is_held_out_and_one_of_a_few(void **state)
+WITH_FOLDER(every_tenth_file_is_held_out_and_one_of_a_few)
 {
     static const struct {
         int files;
@@ -411,7 +410,7 @@ static struct dataset_identity identity_of(const char *path)
 }
 
 /* Other images with the same names and sizes are not told apart: no file is read. */
-static void data_are_known_by_classes_names_and_sizes_wherever_they_are(void **state)
+WITH_FOLDER(data_are_known_by_classes_names_and_sizes_wherever_they_are)
 {
     static const struct {
         const char *path, *text;
@@ -451,7 +450,7 @@ static void data_are_known_by_classes_names_and_sizes_wherever_they_are(void **s
     assert_int_equal(first.samples, 3);
 }
 
-static void symbolic_links_are_followed(void **state)
+WITH_FOLDER(symbolic_links_are_followed)
 {
     const struct test_folder *folder = *state;
     struct dataset_config config = folder_config(folder, "linked");
@@ -469,7 +468,7 @@ static void symbolic_links_are_followed(void **state)
     assert_opens(&config, 2, 2);
 }
 
-static void folders_that_cannot_serve_are_refused_with_the_reason(void **state)
+WITH_FOLDER(folders_that_cannot_serve_are_refused_with_the_reason)
 {
     const struct test_folder *folder = *state;
     struct dataset_config config = folder_config(folder, "absent");
@@ -502,7 +501,7 @@ static void folders_that_cannot_serve_are_refused_with_the_reason(void **state)
     assert_refused(&config, STATUS_BAD_INPUT, "split/train itself");
 }
 
-static void files_that_are_gone_empty_or_damaged_are_named(void **state)
+WITH_FOLDER(files_that_are_gone_empty_or_damaged_are_named)
 {
     const struct test_folder *folder = *state;
     struct dataset_config config = folder_config(folder, "own");
@@ -530,7 +529,7 @@ static void files_that_are_gone_empty_or_damaged_are_named(void **state)
 }
 
 /* The loader says what is wrong with a file, and replaces the sample. */
-static void reading_all_files_passes_over_those_that_cannot_be_read(void **state)
+WITH_FOLDER(reading_all_files_passes_over_those_that_cannot_be_read)
 {
     const struct test_folder *folder = *state;
     struct dataset_config config = folder_config(folder, "own");
@@ -566,13 +565,12 @@ static uint64_t load_backwards(const struct dataset_config *config, int64_t *rea
     return sum;
 }
 
-static void shards_have_the_same_samples_and_are_read_once(void **state)
+TEST(shards_have_the_same_samples_and_are_read_once)
 {
     struct dataset_config config = generated;
     int64_t files, shards;
     uint64_t expected;
 
-    (void)state;
     expected = load_backwards(&config, &files);
     assert_int_equal(files, TRAIN + 1);
     config.drops_cache = true;
@@ -582,7 +580,7 @@ static void shards_have_the_same_samples_and_are_read_once(void **state)
     assert_int_equal(shards, TRAIN / SHARD_SAMPLES + 1); /* and the file that is held out */
 }
 
-static void a_shard_is_read_again_when_all_its_samples_have_been_used(void **state)
+WITH_FOLDER(a_shard_is_read_again_when_all_its_samples_have_been_used)
 {
     const struct test_folder *folder = *state;
     struct shards *shards;
@@ -608,7 +606,7 @@ static void a_shard_is_read_again_when_all_its_samples_have_been_used(void **sta
     shards_close(shards);
 }
 
-static void shards_of_files_that_are_not_copied_are_refused(void **state)
+WITH_FOLDER(shards_of_files_that_are_not_copied_are_refused)
 {
     const struct test_folder *folder = *state;
     struct dataset_config config = folder_config(folder, "own");
@@ -625,7 +623,7 @@ static const struct dataset_config sequences = {
     .kind = DATA_SEQUENCES, .tokens = TOKENS, .vocabulary = VOCABULARY, .seed = 7
 };
 
-static void sequences_begin_with_the_class_token_and_stay_in_range(void **state)
+TEST(sequences_begin_with_the_class_token_and_stay_in_range)
 {
     static const struct {
         int tokens, vocabulary, shortest;
@@ -659,7 +657,7 @@ static void sequences_begin_with_the_class_token_and_stay_in_range(void **state)
     }
 }
 
-static void sequences_depend_on_seed_split_and_index_alone(void **state)
+TEST(sequences_depend_on_seed_split_and_index_alone)
 {
     struct dataset_config other = sequences;
     struct dataset *datasets[2];
@@ -689,7 +687,7 @@ static void sequences_depend_on_seed_split_and_index_alone(void **state)
 }
 
 /* Naive Bayes on the training split: counts of ids per class, add-one smoothed. */
-static void what_is_learnt_from_training_sequences_holds_for_the_others(void **state)
+TEST(what_is_learnt_from_training_sequences_holds_for_the_others)
 {
     double counts[CLASSES][VOCABULARY], totals[CLASSES] = { 0 };
     struct dataset *dataset;
@@ -729,42 +727,4 @@ static void what_is_learnt_from_training_sequences_holds_for_the_others(void **s
     assert_true(right < held_out);          /* nothing is given away */
     sample_reader_close(reader);
     dataset_close(dataset);
-}
-
-#define WITH_FOLDER(test)                                                                          \
-    cmocka_unit_test_setup_teardown(test, test_folder_setup, test_folder_teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        WITH_FOLDER(every_generated_sample_decodes_and_has_its_class),
-        WITH_FOLDER(one_file_in_32_of_an_uneven_set_is_large),
-        WITH_FOLDER(a_set_that_is_there_is_not_made_again),
-        WITH_FOLDER(a_set_that_lost_files_is_made_again),
-        WITH_FOLDER(a_set_with_a_file_cut_short_is_made_again),
-        WITH_FOLDER(a_whole_set_is_read_while_another_process_holds_the_lock),
-        WITH_FOLDER(processes_that_create_at_once_all_get_the_whole_set),
-        WITH_FOLDER(a_killed_creator_leaves_nothing_that_is_taken_for_whole),
-        WITH_FOLDER(a_cache_folder_that_cannot_be_made_is_named_with_the_way_out),
-        WITH_FOLDER(a_cache_folder_that_is_none_is_found_before_anything_runs),
-        WITH_FOLDER(a_cache_folder_that_is_read_only_serves_what_it_has),
-        WITH_FOLDER(the_cache_folder_follows_the_environment),
-        WITH_FOLDER(a_write_that_fails_names_the_file_and_leaves_nothing),
-        cmocka_unit_test(sizes_out_of_range_are_refused),
-        cmocka_unit_test(decoding_more_pixels_takes_longer),
-        WITH_FOLDER(classes_and_files_are_sorted_and_other_files_ignored),
-        WITH_FOLDER(every_tenth_file_is_held_out_and_one_of_a_few),
-        WITH_FOLDER(data_are_known_by_classes_names_and_sizes_wherever_they_are),
-        WITH_FOLDER(symbolic_links_are_followed),
-        WITH_FOLDER(folders_that_cannot_serve_are_refused_with_the_reason),
-        WITH_FOLDER(files_that_are_gone_empty_or_damaged_are_named),
-        WITH_FOLDER(reading_all_files_passes_over_those_that_cannot_be_read),
-        cmocka_unit_test(shards_have_the_same_samples_and_are_read_once),
-        WITH_FOLDER(a_shard_is_read_again_when_all_its_samples_have_been_used),
-        WITH_FOLDER(shards_of_files_that_are_not_copied_are_refused),
-        cmocka_unit_test(sequences_begin_with_the_class_token_and_stay_in_range),
-        cmocka_unit_test(sequences_depend_on_seed_split_and_index_alone),
-        cmocka_unit_test(what_is_learnt_from_training_sequences_holds_for_the_others),
-    };
-    return cmocka_run_group_tests_name("dataset", tests, NULL, NULL);
 }

@@ -53,7 +53,7 @@ static enum status write_all_images(int fails_at, int fails_open)
     return image_set_write(&set, "/a/folder");
 }
 
-static void each_image_is_written_once_by_as_many_threads_as_cores(void **state)
+TEST(each_image_is_written_once_by_as_many_threads_as_cores)
 {
     assert_int_equal(write_all_images(-1, 0), STATUS_OK);
     for (int i = 0; i < IMAGES; i++) assert_int_equal(made.written[i], 1);
@@ -61,7 +61,7 @@ static void each_image_is_written_once_by_as_many_threads_as_cores(void **state)
     assert_int_equal(made.closed, made.opened);
 }
 
-static void the_first_error_ends_the_work_and_comes_back(void **state)
+TEST(the_first_error_ends_the_work_and_comes_back)
 {
     assert_int_equal(write_all_images(3, 0), STATUS_IO);
     assert_string_equal(status_last()->text, "image 3 cannot be written");
@@ -71,6 +71,3 @@ static void the_first_error_ends_the_work_and_comes_back(void **state)
     assert_string_equal(status_last()->text, "no memory for a worker");
     assert_int_equal(made.closed, made.opened);
 }
-
-TESTS(each_image_is_written_once_by_as_many_threads_as_cores,
-      the_first_error_ends_the_work_and_comes_back)

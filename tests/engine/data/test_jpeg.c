@@ -8,7 +8,7 @@
 
 enum { MOST_BYTES = 1 << 20 };
 
-static void areas_are_averaged_exactly(void **state)
+TEST(areas_are_averaged_exactly)
 {
     static const struct {
         int side, size;
@@ -48,7 +48,7 @@ static double mean_of_area(const uint8_t *source, int side, int size, int x, int
     return sum / side / side;
 }
 
-static void any_pair_of_sizes_agrees_with_a_naive_mean(void **state)
+TEST(any_pair_of_sizes_agrees_with_a_naive_mean)
 {
     static const int sides[] = { 1, 2, 3, 5, 8, 12, 17, 32, 33 };
     uint8_t source[33 * 33 * 3], result[33 * 33 * 3];
@@ -99,7 +99,7 @@ static void paint_three_squares(uint8_t *rgb, int height)
         }
 }
 
-static void the_middle_square_of_a_known_image_comes_back(void **state)
+TEST(the_middle_square_of_a_known_image_comes_back)
 {
     enum { HEIGHT = 48, SIZE = 12 };
     struct jpeg_decoder *decoder;
@@ -141,7 +141,7 @@ static void decode_both(const uint8_t *file, size_t bytes, int size, uint8_t *af
 
 /* A picture with waves and edges of 2 to 8 pixels. By 2, 4 and 8, and by what no such shrinking
  * gives alone. */
-static void a_decoder_that_shrinks_differs_a_little(void **state)
+TEST(a_decoder_that_shrinks_differs_a_little)
 {
     enum { SIDE = 256 };
     static const int sizes[] = { 128, 64, 32, 96, 40, 20 };
@@ -175,7 +175,7 @@ static void a_decoder_that_shrinks_differs_a_little(void **state)
     free(in_decoder);
 }
 
-static void grayscale_and_cmyk_become_rgb(void **state)
+TEST(grayscale_and_cmyk_become_rgb)
 {
     enum { SIDE = 16 };
     uint8_t grey[SIDE * SIDE], cmyk[SIDE * SIDE * 4], *file = malloc(MOST_BYTES);
@@ -207,7 +207,7 @@ static void grayscale_and_cmyk_become_rgb(void **state)
     free(file);
 }
 
-static void what_is_no_whole_jpeg_is_refused_by_name(void **state)
+TEST(what_is_no_whole_jpeg_is_refused_by_name)
 {
     enum { HEIGHT = 48 };
     uint8_t *rgb = malloc(HEIGHT * HEIGHT * 9), *file = malloc(MOST_BYTES), small[12];
@@ -235,7 +235,7 @@ static void what_is_no_whole_jpeg_is_refused_by_name(void **state)
     free(rgb);
 }
 
-static void flipped_bytes_never_crash_the_decoder(void **state)
+TEST(flipped_bytes_never_crash_the_decoder)
 {
     enum { HEIGHT = 16 };
     uint8_t rgb[HEIGHT * HEIGHT * 9], *file = malloc(MOST_BYTES), small[12];
@@ -261,7 +261,7 @@ static void flipped_bytes_never_crash_the_decoder(void **state)
     free(file);
 }
 
-static void a_stream_of_images_of_many_sizes_is_encoded_and_decoded(void **state)
+TEST(a_stream_of_images_of_many_sizes_is_encoded_and_decoded)
 {
     static const int sides[] = { 64, 8, 200, 1, 17, 128, 64 };
     struct jpeg_encoder *encoder;
@@ -286,9 +286,3 @@ static void a_stream_of_images_of_many_sizes_is_encoded_and_decoded(void **state
     jpeg_encoder_close(encoder);
     free(rgb);
 }
-
-TESTS(areas_are_averaged_exactly, any_pair_of_sizes_agrees_with_a_naive_mean,
-      the_middle_square_of_a_known_image_comes_back, a_decoder_that_shrinks_differs_a_little,
-      grayscale_and_cmyk_become_rgb, what_is_no_whole_jpeg_is_refused_by_name,
-      flipped_bytes_never_crash_the_decoder,
-      a_stream_of_images_of_many_sizes_is_encoded_and_decoded)

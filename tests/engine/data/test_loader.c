@@ -4,7 +4,6 @@
 #include "harness/base/clock.h"
 #include "harness/base/hash.h"
 #include "tests/engine/data/image_files.h"
-#include "tests/fixtures/cmocka_prelude.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -110,7 +109,7 @@ static void take_hashes(struct bench *bench, uint64_t *hashes, int count)
     }
 }
 
-static void layouts_are_aligned_and_do_not_overlap(void **state)
+TEST(layouts_are_aligned_and_do_not_overlap)
 {
     struct dataset *dataset;
 
@@ -174,7 +173,7 @@ static void check_padding(const struct batch_layout *layout, const struct batch 
     }
 }
 
-static void samples_are_padded_to_the_longest_of_their_micro_batch(void **state)
+TEST(samples_are_padded_to_the_longest_of_their_micro_batch)
 {
     static const struct {
         struct batching_config batching;
@@ -214,7 +213,7 @@ static void samples_are_padded_to_the_longest_of_their_micro_batch(void **state)
 
 /* --- Order, bounds and threads --- */
 
-static void batches_do_not_depend_on_workers_prefetch_or_input(void **state)
+WITH_FOLDER(batches_do_not_depend_on_workers_prefetch_or_input)
 {
     static const struct loader_config others[] = {
         { .workers = 1, .prefetch = 1, .persistent_workers = true, .seed = 5 },
@@ -279,7 +278,7 @@ static void count_samples(struct bench *bench, const struct batch *batch, int *s
     sample_reader_close(reader);
 }
 
-static void an_epoch_shows_every_sample_once_and_drops_the_incomplete_batch(void **state)
+TEST(an_epoch_shows_every_sample_once_and_drops_the_incomplete_batch)
 {
     const struct loader_config config = { .workers = 2, .prefetch = 2, .persistent_workers = true };
     static const int samples[] = { 64, 100 };
@@ -309,7 +308,7 @@ static void an_epoch_shows_every_sample_once_and_drops_the_incomplete_batch(void
     }
 }
 
-static void epochs_and_seeds_have_orders_of_their_own(void **state)
+TEST(epochs_and_seeds_have_orders_of_their_own)
 {
     struct loader_config config = { .prefetch = 1, .seed = 1 };
     uint64_t first[32], second[32];
@@ -328,7 +327,7 @@ static void epochs_and_seeds_have_orders_of_their_own(void **state)
     }
 }
 
-static void batches_are_bounded_and_allocated_by_the_caller_as_needed(void **state)
+TEST(batches_are_bounded_and_allocated_by_the_caller_as_needed)
 {
     const struct loader_config config = { .workers = 2, .prefetch = 2, .persistent_workers = true };
     enum { AHEAD = 4, MAX = 7 };
@@ -359,7 +358,7 @@ static void batches_are_bounded_and_allocated_by_the_caller_as_needed(void **sta
     bench_close(&bench);
 }
 
-static void a_caller_that_keeps_all_but_one_batch_still_gets_the_rest(void **state)
+TEST(a_caller_that_keeps_all_but_one_batch_still_gets_the_rest)
 {
     static const int workers[] = { 0, 1, 3 };
 
@@ -377,7 +376,7 @@ static void a_caller_that_keeps_all_but_one_batch_still_gets_the_rest(void **sta
 }
 
 /* Every batch is read again just before it is given back: a worker that wrote to it would show. */
-static void batches_stay_as_they_are_while_the_caller_has_them(void **state)
+TEST(batches_stay_as_they_are_while_the_caller_has_them)
 {
     const struct loader_config config = { .workers = 3, .prefetch = 1, .persistent_workers = true };
     enum { HELD = 3 };
@@ -401,7 +400,7 @@ static void batches_stay_as_they_are_while_the_caller_has_them(void **state)
     bench_close(&bench);
 }
 
-static void threads_live_for_an_epoch_or_for_all(void **state)
+TEST(threads_live_for_an_epoch_or_for_all)
 {
     for (int persistent = 0; persistent < 2; persistent++) {
         const struct loader_config config = { .workers = 3,
@@ -416,7 +415,7 @@ static void threads_live_for_an_epoch_or_for_all(void **state)
     }
 }
 
-static void statistics_count_what_was_handed_out(void **state)
+WITH_FOLDER(statistics_count_what_was_handed_out)
 {
     struct loader_config config = { .prefetch = 2, .input = INPUT_DECODED };
     struct loader_statistics statistics;
@@ -444,7 +443,7 @@ static void statistics_count_what_was_handed_out(void **state)
     bench_close(&bench);
 }
 
-static void a_caller_that_collates_is_late_with_every_batch(void **state)
+TEST(a_caller_that_collates_is_late_with_every_batch)
 {
     const struct loader_config config = {
         .workers = 2, .prefetch = 2, .input = INPUT_DECODED, .collate = COLLATE_LOOP
@@ -462,7 +461,7 @@ static void a_caller_that_collates_is_late_with_every_batch(void **state)
 }
 
 /* Batches 0 and 4 are the first ones of an epoch. */
-static void waits_for_the_first_batch_of_an_epoch_are_counted_apart(void **state)
+TEST(waits_for_the_first_batch_of_an_epoch_are_counted_apart)
 {
     const struct loader_config config = { .prefetch = 1, .input = INPUT_DECODED };
     int64_t last_ns = 0;
@@ -481,7 +480,7 @@ static void waits_for_the_first_batch_of_an_epoch_are_counted_apart(void **state
     bench_close(&bench);
 }
 
-static void paused_workers_load_nothing_until_a_batch_is_wanted(void **state)
+TEST(paused_workers_load_nothing_until_a_batch_is_wanted)
 {
     const struct loader_config config = { .workers = 2, .prefetch = 4, .persistent_workers = true };
     struct bench bench;
@@ -508,7 +507,7 @@ static void paused_workers_load_nothing_until_a_batch_is_wanted(void **state)
     bench_close(&bench);
 }
 
-static void closing_does_not_wait_for_the_caller(void **state)
+WITH_FOLDER(closing_does_not_wait_for_the_caller)
 {
     const struct loader_config config = {
         .workers = 4, .prefetch = 4, .persistent_workers = true, .input = INPUT_DECODED
@@ -544,7 +543,7 @@ static unsigned long long blocked_signals(const char *task, const char *name)
     return is_named ? blocked : 0;
 }
 
-static void signals_are_not_delivered_to_workers(void **state)
+TEST(signals_are_not_delivered_to_workers)
 {
     const struct loader_config config = { .workers = 3, .prefetch = 1, .persistent_workers = true };
     struct bench bench;
@@ -590,7 +589,7 @@ static int class_of(const char *name)
     return class;
 }
 
-static void a_worker_gives_way_where_the_device_needs_the_cores(void **state)
+TEST(a_worker_gives_way_where_the_device_needs_the_cores)
 {
     struct loader_config config = { .workers = 1, .prefetch = 1, .persistent_workers = true };
 
@@ -649,7 +648,7 @@ int64_t clock_real_ns(void)
 }
 
 /* A worker reads its clocks before a batch and after it. */
-static void a_worker_that_starves_no_longer_gives_way(void **state)
+TEST(a_worker_that_starves_no_longer_gives_way)
 {
     static const struct {
         int64_t wall_ns, cpu_ns;
@@ -685,7 +684,7 @@ static void a_worker_that_starves_no_longer_gives_way(void **state)
     }
 }
 
-static void impossible_settings_are_refused(void **state)
+TEST(impossible_settings_are_refused)
 {
     static const struct {
         struct loader_config config;
@@ -712,7 +711,7 @@ static void impossible_settings_are_refused(void **state)
     }
 }
 
-static void a_failing_allocation_comes_back_and_leaks_nothing(void **state)
+TEST(a_failing_allocation_comes_back_and_leaks_nothing)
 {
     const struct loader_config config = { .workers = 2, .prefetch = 2, .persistent_workers = true };
 
@@ -762,7 +761,7 @@ static void take_values(struct bench *bench, int *values)
     }
 }
 
-static void damaged_samples_are_replaced_by_the_next_and_counted(void **state)
+WITH_FOLDER(damaged_samples_are_replaced_by_the_next_and_counted)
 {
     /* Held out: 8 of each class. Training: a0-a7 (values 0-7), b0-b7 (values 9-16). */
     struct dataset_config data = make_folder(*state, 9, "167");
@@ -792,7 +791,7 @@ static void damaged_samples_are_replaced_by_the_next_and_counted(void **state)
     }
 }
 
-static void files_that_vanish_are_replaced_too(void **state)
+WITH_FOLDER(files_that_vanish_are_replaced_too)
 {
     const struct loader_config config = { .workers = 2, .prefetch = 1, .input = INPUT_DECODED };
     struct dataset_config data = make_folder(*state, 3, "");
@@ -810,7 +809,7 @@ static void files_that_vanish_are_replaced_too(void **state)
     bench_close(&bench);
 }
 
-static void a_cache_needs_no_files_any_more(void **state)
+WITH_FOLDER(a_cache_needs_no_files_any_more)
 {
     const struct loader_config config = { .prefetch = 1, .input = INPUT_CACHED };
     struct dataset_config data = make_folder(*state, 3, "");
@@ -840,7 +839,7 @@ static int damaged_in_an_epoch(const struct dataset_config *data,
 
 /* A file that is no image any more and has its old size is not looked at again, unless other data
  * were open since. */
-static void what_was_decoded_stays_for_the_next_who_opens_the_same_files(void **state)
+WITH_FOLDER(what_was_decoded_stays_for_the_next_who_opens_the_same_files)
 {
     static const struct loader_config configs[] = {
         { .prefetch = 1, .input = INPUT_CACHED },
@@ -873,7 +872,7 @@ static void what_was_decoded_stays_for_the_next_who_opens_the_same_files(void **
     }
 }
 
-static void when_nothing_can_be_decoded_that_is_an_error_with_names(void **state)
+WITH_FOLDER(when_nothing_can_be_decoded_that_is_an_error_with_names)
 {
     static const int workers[] = { 0, 1, 3 };
     struct dataset_config data = make_folder(*state, 1, "0");
@@ -900,7 +899,7 @@ static void when_nothing_can_be_decoded_that_is_an_error_with_names(void **state
     }
 }
 
-static void running_out_of_file_descriptors_is_an_error_not_damage(void **state)
+WITH_FOLDER(running_out_of_file_descriptors_is_an_error_not_damage)
 {
     static const int workers[] = { 0, 2 };
     struct dataset_config data = make_folder(*state, 3, "");
@@ -924,39 +923,4 @@ static void running_out_of_file_descriptors_is_an_error_not_damage(void **state)
         assert_non_null(strstr(status_last()->text, "Too many open files"));
         bench_close(&bench);
     }
-}
-
-#define WITH_FOLDER(test)                                                                          \
-    cmocka_unit_test_setup_teardown(test, test_folder_setup, test_folder_teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(layouts_are_aligned_and_do_not_overlap),
-        cmocka_unit_test(samples_are_padded_to_the_longest_of_their_micro_batch),
-        WITH_FOLDER(batches_do_not_depend_on_workers_prefetch_or_input),
-        cmocka_unit_test(an_epoch_shows_every_sample_once_and_drops_the_incomplete_batch),
-        cmocka_unit_test(epochs_and_seeds_have_orders_of_their_own),
-        cmocka_unit_test(batches_are_bounded_and_allocated_by_the_caller_as_needed),
-        cmocka_unit_test(a_caller_that_keeps_all_but_one_batch_still_gets_the_rest),
-        cmocka_unit_test(batches_stay_as_they_are_while_the_caller_has_them),
-        cmocka_unit_test(threads_live_for_an_epoch_or_for_all),
-        WITH_FOLDER(statistics_count_what_was_handed_out),
-        WITH_FOLDER(closing_does_not_wait_for_the_caller),
-        cmocka_unit_test(a_caller_that_collates_is_late_with_every_batch),
-        cmocka_unit_test(waits_for_the_first_batch_of_an_epoch_are_counted_apart),
-        cmocka_unit_test(paused_workers_load_nothing_until_a_batch_is_wanted),
-        cmocka_unit_test(signals_are_not_delivered_to_workers),
-        cmocka_unit_test(a_worker_gives_way_where_the_device_needs_the_cores),
-        cmocka_unit_test(a_worker_that_starves_no_longer_gives_way),
-        cmocka_unit_test(impossible_settings_are_refused),
-        cmocka_unit_test(a_failing_allocation_comes_back_and_leaks_nothing),
-        WITH_FOLDER(damaged_samples_are_replaced_by_the_next_and_counted),
-        WITH_FOLDER(files_that_vanish_are_replaced_too),
-        WITH_FOLDER(a_cache_needs_no_files_any_more),
-        WITH_FOLDER(what_was_decoded_stays_for_the_next_who_opens_the_same_files),
-        WITH_FOLDER(when_nothing_can_be_decoded_that_is_an_error_with_names),
-        WITH_FOLDER(running_out_of_file_descriptors_is_an_error_not_damage),
-    };
-    return cmocka_run_group_tests_name("loader", tests, NULL, NULL);
 }

@@ -3,7 +3,6 @@
 #include "harness/engine/data/images/jpeg.h"
 #include "harness/engine/data/own_images.h"
 #include "tests/engine/data/image_files.h"
-#include "tests/fixtures/cmocka_prelude.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -50,7 +49,7 @@ static struct own_images get(char path[PATH_MAX], const char *folder, int pixels
     return about;
 }
 
-static void all_images_come_back_at_the_size_asked_for_with_their_classes(void **state)
+TEST(all_images_come_back_at_the_size_asked_for_with_their_classes)
 {
     const char *folder = make_folder(*state, 5);
     struct dataset_config config = { .image_size = PIXELS, .jpeg_pixels = PIXELS };
@@ -103,7 +102,7 @@ static void spoil_unnoticed(const char *path)
     assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
 }
 
-static void files_are_decoded_once_for_all_sizes(void **state)
+TEST(files_are_decoded_once_for_all_sizes)
 {
     const char *folder = make_folder(*state, 3);
     char path[PATH_MAX], other[PATH_MAX];
@@ -116,7 +115,7 @@ static void files_are_decoded_once_for_all_sizes(void **state)
     assert_int_equal(sets_in_cache(*state), 3);
 }
 
-static void a_folder_that_has_changed_is_another_set(void **state)
+TEST(a_folder_that_has_changed_is_another_set)
 {
     const char *folder = make_folder(*state, 3);
     char path[PATH_MAX], changed[PATH_MAX], shorter[PATH_MAX];
@@ -131,7 +130,7 @@ static void a_folder_that_has_changed_is_another_set(void **state)
     assert_string_not_equal(shorter, path);
 }
 
-static void a_set_that_is_there_is_not_made_again(void **state)
+TEST(a_set_that_is_there_is_not_made_again)
 {
     const char *folder = make_folder(*state, 3);
     char path[PATH_MAX], file[PATH_MAX + 32];
@@ -148,7 +147,7 @@ static void a_set_that_is_there_is_not_made_again(void **state)
     assert_int_equal(access(file, R_OK), 0);
 }
 
-static void damaged_files_are_left_out_and_counted_and_one_is_named(void **state)
+TEST(damaged_files_are_left_out_and_counted_and_one_is_named)
 {
     const char *folder = make_folder(*state, 4);
     char path[PATH_MAX];
@@ -165,7 +164,7 @@ static void damaged_files_are_left_out_and_counted_and_one_is_named(void **state
     }
 }
 
-static void a_class_of_which_nothing_can_be_decoded_is_named(void **state)
+TEST(a_class_of_which_nothing_can_be_decoded_is_named)
 {
     const char *folder = make_folder(*state, 2);
     char path[PATH_MAX];
@@ -181,7 +180,7 @@ static void a_class_of_which_nothing_can_be_decoded_is_named(void **state)
 }
 
 /* The files are links to one, so that they cost nothing. */
-static void of_a_large_folder_images_are_taken_evenly(void **state)
+TEST(of_a_large_folder_images_are_taken_evenly)
 {
     enum { FILES = OWN_IMAGES_MOST, FEW = 3 };
     const char *folder = make_folder(*state, FEW);
@@ -212,7 +211,7 @@ static void of_a_large_folder_images_are_taken_evenly(void **state)
 }
 
 /* Sets that were used a day ago make room, the first one first; those of the last hour stay. */
-static void old_sets_make_room_for_new_ones(void **state)
+TEST(old_sets_make_room_for_new_ones)
 {
     const char *folder = make_folder(*state, 2);
     char path[PATH_MAX], first[PATH_MAX], second[PATH_MAX];
@@ -232,10 +231,4 @@ static void old_sets_make_room_for_new_ones(void **state)
     assert_int_not_equal(access(second, F_OK), 0);
 }
 
-TESTS_EACH(test_folder_setup, test_folder_teardown,
-           all_images_come_back_at_the_size_asked_for_with_their_classes,
-           files_are_decoded_once_for_all_sizes, a_folder_that_has_changed_is_another_set,
-           a_set_that_is_there_is_not_made_again,
-           damaged_files_are_left_out_and_counted_and_one_is_named,
-           a_class_of_which_nothing_can_be_decoded_is_named,
-           of_a_large_folder_images_are_taken_evenly, old_sets_make_room_for_new_ones)
+TESTS_EACH(test_folder_setup, test_folder_teardown)

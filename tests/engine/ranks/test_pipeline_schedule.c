@@ -18,7 +18,7 @@ static struct pipeline_schedule schedule_of(int rank, int ranks, int micro_batch
 }
 
 /* It is part of it that the ranks come to an end at all: each message waits for its counterpart. */
-static void ranks_are_idle_for_as_many_slots_as_the_formula_says(void **state)
+TEST(ranks_are_idle_for_as_many_slots_as_the_formula_says)
 {
     for (int p = 1; p <= RANKS_MOST; p++)
         for (int m = 1; m <= MICRO_BATCHES_MOST; m++) {
@@ -30,7 +30,7 @@ static void ranks_are_idle_for_as_many_slots_as_the_formula_says(void **state)
 
 /* Each pass once, forward before backward, both in the order of micro-batches, so that gradients
  * add up in it; and no micro-batch in the place of one whose backward is still to come. */
-static void every_pass_comes_once_and_in_order(void **state)
+TEST(every_pass_comes_once_and_in_order)
 {
     for (int p = 1; p <= RANKS_MOST; p++)
         for (int m = 1; m <= MICRO_BATCHES_MOST; m++)
@@ -54,7 +54,7 @@ static void every_pass_comes_once_and_in_order(void **state)
 
 /* Activations come before their forward pass and gradients before their backward pass, and go after
  * them. */
-static void what_a_pass_needs_has_come_and_what_it_makes_goes(void **state)
+TEST(what_a_pass_needs_has_come_and_what_it_makes_goes)
 {
     for (int p = 2; p <= RANKS_MOST; p++)
         for (int rank = 0; rank < p; rank++) {
@@ -84,7 +84,7 @@ static void what_a_pass_needs_has_come_and_what_it_makes_goes(void **state)
 }
 
 /* Two ranks with three micro-batches, in full. */
-static void two_ranks_take_turns(void **state)
+TEST(two_ranks_take_turns)
 {
     static const char *const expected[] = {
         "F0 >0 F1 >1<0 B0 F2 >2<1 B1 <2 B2 ",
@@ -111,6 +111,3 @@ static void two_ranks_take_turns(void **state)
         pipeline_schedule_release(&schedule);
     }
 }
-
-TESTS(ranks_are_idle_for_as_many_slots_as_the_formula_says, every_pass_comes_once_and_in_order,
-      what_a_pass_needs_has_come_and_what_it_makes_goes, two_ranks_take_turns)

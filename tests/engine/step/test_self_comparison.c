@@ -27,7 +27,7 @@ static double calls(enum self_comparison how, double noise, bool (*slow)(int ste
     return self_comparison_false_calls(how, step_ns, STEPS);
 }
 
-static void noise_is_called_by_one_sample_and_not_by_pairs(void **state)
+TEST(noise_is_called_by_one_sample_and_not_by_pairs)
 {
     assert_true(calls(SELF_COMPARISON_ONE, 0.2, NULL) > 0.8);
     assert_true(calls(SELF_COMPARISON_PAIRS, 0.2, NULL) < 0.03);
@@ -36,7 +36,7 @@ static void noise_is_called_by_one_sample_and_not_by_pairs(void **state)
 }
 
 /* Steps become slower all the time: whoever comes second looks slower, and sides take turns. */
-static void a_drift_is_no_difference_to_pairs(void **state)
+TEST(a_drift_is_no_difference_to_pairs)
 {
     double step_ns[STEPS];
 
@@ -51,12 +51,12 @@ static bool is_second_side(int step)
     return step % 4 == 1 || step % 4 == 2;
 }
 
-static void pairs_call_what_is_there(void **state)
+TEST(pairs_call_what_is_there)
 {
     assert_true(calls(SELF_COMPARISON_PAIRS, 0.02, is_second_side) == 1);
 }
 
-static void too_few_steps_and_no_comparison_are_not_measured(void **state)
+TEST(too_few_steps_and_no_comparison_are_not_measured)
 {
     const double step_ns[19] = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 };
 
@@ -65,6 +65,3 @@ static void too_few_steps_and_no_comparison_are_not_measured(void **state)
     assert_true(isnan(self_comparison_false_calls(SELF_COMPARISON_NONE, step_ns, 19)));
     assert_true(self_comparison_false_calls(SELF_COMPARISON_ONE, step_ns, 2) == 0);
 }
-
-TESTS(noise_is_called_by_one_sample_and_not_by_pairs, a_drift_is_no_difference_to_pairs,
-      pairs_call_what_is_there, too_few_steps_and_no_comparison_are_not_measured)

@@ -5,7 +5,7 @@
 
 enum { STEPS = 6 };
 
-static void every_pass_that_is_launched_has_a_row_with_its_stack(void **state)
+TEST(every_pass_that_is_launched_has_a_row_with_its_stack)
 {
     struct training *training = open_training(*state, "model=light launch=eager profiler=stacks");
     int64_t rows;
@@ -22,7 +22,7 @@ static void every_pass_that_is_launched_has_a_row_with_its_stack(void **state)
     training_close(training);
 }
 
-static void a_graph_that_is_captured_launches_no_pass(void **state)
+TEST(a_graph_that_is_captured_launches_no_pass)
 {
     struct training *training = open_training(*state, "model=light launch=graph profiler=stacks");
     int64_t rows;
@@ -34,7 +34,7 @@ static void a_graph_that_is_captured_launches_no_pass(void **state)
     training_close(training);
 }
 
-static void a_profiler_changes_no_bit_of_the_training(void **state)
+TEST(a_profiler_changes_no_bit_of_the_training)
 {
     float plain[STEPS], profiled[STEPS];
 
@@ -43,5 +43,4 @@ static void a_profiler_changes_no_bit_of_the_training(void **state)
     assert_memory_equal(profiled, plain, sizeof plain);
 }
 
-TESTS_WITH(open_device, close_device, every_pass_that_is_launched_has_a_row_with_its_stack,
-           a_graph_that_is_captured_launches_no_pass, a_profiler_changes_no_bit_of_the_training)
+TESTS_WITH(open_device, close_device)

@@ -44,7 +44,7 @@ static void assert_row(const struct checks *checks, const char *name, enum check
     assert_int_equal(row->advice[0] == '\0', status == CHECK_OK);
 }
 
-static void a_device_that_is_well_computes_the_same_each_time(void **state)
+TEST(a_device_that_is_well_computes_the_same_each_time)
 {
     struct checks checks = { .count = 0 };
     struct soak soak;
@@ -89,7 +89,7 @@ static int64_t launches_each(int kernel, const char *name)
 
 /* In the first iteration of either precision, which the rows must name, with the step, and the
  * other must not. */
-static void a_wrong_bit_is_found_in_each_precision(void **state)
+TEST(a_wrong_bit_is_found_in_each_precision)
 {
     static const struct {
         int kernel;
@@ -133,7 +133,7 @@ static void a_wrong_bit_is_found_in_each_precision(void **state)
     }
 }
 
-static void an_error_of_the_device_ends_its_precision(void **state)
+TEST(an_error_of_the_device_ends_its_precision)
 {
     struct checks checks = { .count = 0 };
     const struct soak_plan plan = { .seconds = 1e-9, .settings = small };
@@ -179,7 +179,7 @@ static void note_progress(void *context, const struct soak *soak)
     *iterations = soak->parts[0].iterations;
 }
 
-static void a_soak_that_is_stopped_has_its_rows(void **state)
+TEST(a_soak_that_is_stopped_has_its_rows)
 {
     const volatile sig_atomic_t stop = 1;
     int64_t iterations = 0;
@@ -203,7 +203,7 @@ static void a_soak_that_is_stopped_has_its_rows(void **state)
     soak_release(&soak);
 }
 
-static void the_last_tenth_is_compared_with_the_first(void **state)
+TEST(the_last_tenth_is_compared_with_the_first)
 {
     static double times[100];
     struct soak soak = { .seconds = 10,
@@ -257,7 +257,7 @@ static void check_readings(struct checks *checks, const struct device_health *al
 }
 
 /* The first reading is from before the load: idle, cool, and with old errors. */
-static void readings_are_of_the_load(void **state)
+TEST(readings_are_of_the_load)
 {
     struct device_health all[4] = { reading(210, 95, 900, LIMIT_IDLE | LIMIT_THERMAL),
                                     reading(1900, 60, 650, 0), reading(1755, 71, 700, LIMIT_IDLE),
@@ -288,7 +288,7 @@ static void readings_are_of_the_load(void **state)
     assert_row(&checks, "soak_ecc", CHECK_NONE, "unknown");
 }
 
-static void readings_that_are_missing_have_one_reason(void **state)
+TEST(readings_that_are_missing_have_one_reason)
 {
     struct device_health all[2] = { device_health_unknown, device_health_unknown };
     struct checks checks;
@@ -312,7 +312,4 @@ static int find_device(void **state)
     return 0;
 }
 
-TESTS_WITH(find_device, NULL, a_device_that_is_well_computes_the_same_each_time,
-           a_wrong_bit_is_found_in_each_precision, an_error_of_the_device_ends_its_precision,
-           a_soak_that_is_stopped_has_its_rows, the_last_tenth_is_compared_with_the_first,
-           readings_are_of_the_load, readings_that_are_missing_have_one_reason)
+TESTS_WITH(find_device, NULL)

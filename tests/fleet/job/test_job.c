@@ -136,13 +136,13 @@ static int count_named(int kind, int64_t ranks, int jobs, bool print)
     return named;
 }
 
-static void what_is_planted_is_named_with_its_cost(void **state)
+TEST(what_is_planted_is_named_with_its_cost)
 {
     for (int kind = 0; kind < JOB_WANDERING; kind++)
         assert_int_equal(count_named(kind, 128, 3, false), 3);
 }
 
-static void a_healthy_job_is_not_accused(void **state)
+TEST(a_healthy_job_is_not_accused)
 {
     assert_int_equal(count_named(JOB_CAUSE_COUNT, 128, 10, false), 10);
 }
@@ -172,7 +172,7 @@ static void judge_shortened(struct arena *arena, void *context)
 }
 
 /* Nothing is named if a replay of the collectives does not give the step back within 5%. */
-static void collectives_that_do_not_explain_the_step_accuse_nobody(void **state)
+TEST(collectives_that_do_not_explain_the_step_accuse_nobody)
 {
     static const struct {
         double own;
@@ -189,7 +189,7 @@ static void collectives_that_do_not_explain_the_step_accuse_nobody(void **state)
     }
 }
 
-static void clocks_change_no_answer_and_are_told(void **state)
+TEST(clocks_change_no_answer_and_are_told)
 {
     for (int kind = 0; kind < JOB_WANDERING; kind++) {
         struct arena *arena = arena_open();
@@ -210,7 +210,7 @@ static void clocks_change_no_answer_and_are_told(void **state)
     }
 }
 
-static void a_pattern_tells_racks_and_a_wrong_file_is_refused(void **state)
+TEST(a_pattern_tells_racks_and_a_wrong_file_is_refused)
 {
     static const char *const wrong[] = { "/(/", "/nowhere/at/all", "/tmp" };
     struct job_node nodes[] = { { .name = "r2-n1" }, { .name = "r10-n1" }, { .name = "login" } };
@@ -232,7 +232,7 @@ static void a_pattern_tells_racks_and_a_wrong_file_is_refused(void **state)
     }
 }
 
-static void ranks_that_are_missing_or_strange_are_left_out(void **state)
+TEST(ranks_that_are_missing_or_strange_are_left_out)
 {
     struct arena *arena = arena_open();
     struct judged judged = { .made = draw(9, JOB_LATE_NODE, 64) };
@@ -257,17 +257,8 @@ static int print_jobs(int64_t ranks, int jobs, const char *only)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_planted_is_named_with_its_cost),
-        cmocka_unit_test(a_healthy_job_is_not_accused),
-        cmocka_unit_test(collectives_that_do_not_explain_the_step_accuse_nobody),
-        cmocka_unit_test(clocks_change_no_answer_and_are_told),
-        cmocka_unit_test(a_pattern_tells_racks_and_a_wrong_file_is_refused),
-        cmocka_unit_test(ranks_that_are_missing_or_strange_are_left_out),
-    };
-
     write_racks();
     if (argc >= 3)
         return print_jobs(atoll(argv[1]), atoi(argv[2]), argc > 3 ? argv[3] : NULL);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return tests_run(argc, argv);
 }

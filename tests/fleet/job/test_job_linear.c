@@ -50,7 +50,7 @@ static double blocks_of_job(int64_t ranks, enum job_cause_kind fault)
     return counted_blocks();
 }
 
-static void the_work_of_job_grows_as_the_ranks_do(void **state)
+TEST(the_work_of_job_grows_as_the_ranks_do)
 {
     static const enum job_cause_kind faults[] = { JOB_LATE_RANK, JOB_DRIFTING_NODE, JOB_SLOW_LINK };
 
@@ -112,9 +112,7 @@ static double blocks_of_diagnosis(int count)
     return counted_blocks();
 }
 
-static void the_work_of_diagnose_grows_as_the_ranks_do(void **state)
+TEST(the_work_of_diagnose_grows_as_the_ranks_do)
 {
     check_is_linear("diagnose", blocks_of_diagnosis(MOST / 4), blocks_of_diagnosis(MOST));
 }
-
-TESTS(the_work_of_job_grows_as_the_ranks_do, the_work_of_diagnose_grows_as_the_ranks_do)

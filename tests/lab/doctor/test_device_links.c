@@ -34,7 +34,7 @@ static struct device_links measured(const char *devices, const char *name)
     return links;
 }
 
-static void every_device_is_measured_with_every_other(void **state)
+TEST(every_device_is_measured_with_every_other)
 {
     static const struct {
         const char *devices, *device;
@@ -65,7 +65,7 @@ static void every_device_is_measured_with_every_other(void **state)
     unsetenv("FAKE_NVML_NVLINKS");
 }
 
-static void a_way_without_nvlink_or_peer_access_says_what_it_is(void **state)
+TEST(a_way_without_nvlink_or_peer_access_says_what_it_is)
 {
     struct device_links links;
     struct checks checks = { .count = 0 };
@@ -98,7 +98,7 @@ static struct device_link link_of_two(void)
 }
 
 /* CUDA still says whether copies are direct; the kind of link is NVML's to say. */
-static void an_nvml_that_refuses_leaves_the_kind_unknown(void **state)
+TEST(an_nvml_that_refuses_leaves_the_kind_unknown)
 {
     static const char *const functions[] = { "nvmlDeviceGetTopologyCommonAncestor:3",
                                              "nvmlDeviceGetTopologyCommonAncestor:999",
@@ -127,7 +127,7 @@ static void an_nvml_that_refuses_leaves_the_kind_unknown(void **state)
     unsetenv("FAKE_NVML_FAILS");
 }
 
-static void one_device_is_one_row(void **state)
+TEST(one_device_is_one_row)
 {
     struct device_links links = measured("1", "cuda");
     struct checks checks = { .count = 0 };
@@ -139,7 +139,7 @@ static void one_device_is_one_row(void **state)
 }
 
 /* An allocation of a device that is opened in turn, and one at a peer. */
-static void what_fails_is_the_ways_and_the_row_says_so(void **state)
+TEST(what_fails_is_the_ways_and_the_row_says_so)
 {
     struct device_links links;
     struct checks checks = { .count = 0 };
@@ -153,7 +153,7 @@ static void what_fails_is_the_ways_and_the_row_says_so(void **state)
     device_links_release(&links);
 }
 
-static void a_peer_is_another_device_that_there_is(void **state)
+TEST(a_peer_is_another_device_that_there_is)
 {
     static const int peers[] = { -1, 0, 2 };
     struct device *device;
@@ -194,7 +194,7 @@ static struct device_links made(void)
     return links;
 }
 
-static void a_way_is_slow_beside_others_of_its_kind(void **state)
+TEST(a_way_is_slow_beside_others_of_its_kind)
 {
     static const struct {
         int way; /* 0: 0 to 1, near; 6: 0 to 7, far */
@@ -224,7 +224,7 @@ static void a_way_is_slow_beside_others_of_its_kind(void **state)
     }
 }
 
-static void the_tables_have_a_figure_for_every_way(void **state)
+TEST(the_tables_have_a_figure_for_every_way)
 {
     struct device_links links = made();
     struct json json = { false };
@@ -248,9 +248,3 @@ static void the_tables_have_a_figure_for_every_way(void **state)
     free(text);
     device_links_release(&links);
 }
-
-TESTS(every_device_is_measured_with_every_other,
-      a_way_without_nvlink_or_peer_access_says_what_it_is,
-      an_nvml_that_refuses_leaves_the_kind_unknown, one_device_is_one_row,
-      what_fails_is_the_ways_and_the_row_says_so, a_peer_is_another_device_that_there_is,
-      a_way_is_slow_beside_others_of_its_kind, the_tables_have_a_figure_for_every_way)

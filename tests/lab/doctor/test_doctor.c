@@ -76,7 +76,7 @@ static void assert_row(const struct checks *checks, const char *name, enum check
     assert_int_equal(row->advice[0] == '\0', status == CHECK_OK);
 }
 
-static void variables_that_spoil_figures_are_low(void **state)
+TEST(variables_that_spoil_figures_are_low)
 {
     char blocking[] = "CUDA_LAUNCH_BLOCKING=1", threads[] = "OMP_NUM_THREADS=2";
     char *some[] = { threads, blocking, NULL }, *none[] = { NULL };
@@ -94,7 +94,7 @@ static void variables_that_spoil_figures_are_low(void **state)
     assert_row(&checks, "environment", CHECK_OK, "nothing is set");
 }
 
-static void a_good_machine_has_no_bad_row(void **state)
+ON_A_MADE_MACHINE(a_good_machine_has_no_bad_row)
 {
     struct checks checks;
 
@@ -109,7 +109,7 @@ static void a_good_machine_has_no_bad_row(void **state)
     assert_row(&checks, "gpu_driver", CHECK_OK, "580.65.06");
 }
 
-static void each_bad_condition_says_so_in_its_row_alone(void **state)
+ON_A_MADE_MACHINE(each_bad_condition_says_so_in_its_row_alone)
 {
     static const struct {
         const char *path, *text, *row;
@@ -158,7 +158,7 @@ static void each_bad_condition_says_so_in_its_row_alone(void **state)
     }
 }
 
-static void what_the_process_may_use_is_what_counts(void **state)
+ON_A_MADE_MACHINE(what_the_process_may_use_is_what_counts)
 {
     struct machine machine = four_cores;
     struct checks checks;
@@ -187,7 +187,7 @@ static void what_the_process_may_use_is_what_counts(void **state)
     assert_row(&checks, "cores", CHECK_LOW, "1 of 4");
 }
 
-static void a_machine_that_says_nothing_is_no_failure(void **state)
+ON_A_MADE_MACHINE(a_machine_that_says_nothing_is_no_failure)
 {
     struct machine machine = { .cores_allowed = 2, .cpus = 2 };
     struct checks checks;
@@ -202,7 +202,7 @@ static void a_machine_that_says_nothing_is_no_failure(void **state)
 }
 
 /* Containers and WSL2 show the driver's device without its /proc. */
-static void a_driver_without_its_proc_is_unknown_and_not_absent(void **state)
+ON_A_MADE_MACHINE(a_driver_without_its_proc_is_unknown_and_not_absent)
 {
     static const char *const devices[] = { "/dev/nvidiactl", "/dev/dxg" };
 
@@ -218,7 +218,7 @@ static void a_driver_without_its_proc_is_unknown_and_not_absent(void **state)
     }
 }
 
-static void lists_of_processors_are_the_kernels(void **state)
+TEST(lists_of_processors_are_the_kernels)
 {
     static const struct {
         const char *list;
@@ -240,7 +240,7 @@ static void lists_of_processors_are_the_kernels(void **state)
 
 /* --- Disturbance while measuring --- */
 
-static void others_are_told_from_the_processs_own_time(void **state)
+TEST(others_are_told_from_the_processs_own_time)
 {
     static const struct {
         struct cpu_times second;
@@ -264,7 +264,7 @@ static void others_are_told_from_the_processs_own_time(void **state)
 }
 
 /* Two processors: one of ours, and the last number that a set can have, which is hardly ours. */
-static void processor_time_is_that_of_our_processors_in_seconds(void **state)
+ON_A_MADE_MACHINE(processor_time_is_that_of_our_processors_in_seconds)
 {
     struct cpu_times times;
     char stat[512];
@@ -291,7 +291,7 @@ static void processor_time_is_that_of_our_processors_in_seconds(void **state)
     assert_true(isnan(times.busy));
 }
 
-static void waits_for_disks_and_memory_are_shares_of_the_time(void **state)
+ON_A_MADE_MACHINE(waits_for_disks_and_memory_are_shares_of_the_time)
 {
     static const struct {
         const char *io, *memory;
@@ -327,7 +327,7 @@ static void waits_for_disks_and_memory_are_shares_of_the_time(void **state)
 
 /* The machine's memory does not help if less is allowed: by a group, one that holds it, or the
  * process's limit. */
-static void memory_is_what_the_process_may_still_take(void **state)
+ON_A_MADE_MACHINE(memory_is_what_the_process_may_still_take)
 {
     static const struct {
         const char *files[3][2];
@@ -375,7 +375,7 @@ static void memory_is_what_the_process_may_still_take(void **state)
 
 /* --- Folders --- */
 
-static void folders_are_judged_by_writing_space_and_where_they_lie(void **state)
+TEST(folders_are_judged_by_writing_space_and_where_they_lie)
 {
     static const int64_t needed = INT64_C(1) << 30;
     static const struct {
@@ -397,7 +397,7 @@ static void folders_are_judged_by_writing_space_and_where_they_lie(void **state)
     }
 }
 
-static void a_folder_is_looked_at_without_making_it(void **state)
+ON_A_MADE_MACHINE(a_folder_is_looked_at_without_making_it)
 {
     struct folder_facts facts;
     char path[256];
@@ -467,7 +467,7 @@ static void check_gpu(struct checks *checks, const struct device_health *health)
     gpu_check_health(checks, &gpu, health, "0-3", NULL);
 }
 
-static void each_trouble_of_a_gpu_says_so(void **state)
+TEST(each_trouble_of_a_gpu_says_so)
 {
     struct device_health health = good_health();
     struct checks checks;
@@ -504,7 +504,7 @@ static void each_trouble_of_a_gpu_says_so(void **state)
     assert_row(&checks, "gpu_mps", CHECK_LOW, "on");
 }
 
-static void libraries_must_fit_the_driver_and_each_other(void **state)
+TEST(libraries_must_fit_the_driver_and_each_other)
 {
     static const struct {
         int runtime, driver, cudnn_for;
@@ -532,7 +532,7 @@ static void libraries_must_fit_the_driver_and_each_other(void **state)
     }
 }
 
-static void without_cudnn_its_row_says_why(void **state)
+TEST(without_cudnn_its_row_says_why)
 {
     struct device_properties properties = gpu;
     struct device_health health = good_health();
@@ -545,7 +545,7 @@ static void without_cudnn_its_row_says_why(void **state)
     assert_string_equal(checks_find(&checks, "gpu_cudnn")->advice, "cuda: cuDNN does not load");
 }
 
-static void without_a_gpu_or_nvml_its_rows_are_not_applicable(void **state)
+TEST(without_a_gpu_or_nvml_its_rows_are_not_applicable)
 {
     struct device_health health = device_health_unknown;
     struct checks checks;
@@ -559,7 +559,7 @@ static void without_a_gpu_or_nvml_its_rows_are_not_applicable(void **state)
 }
 
 /* An H100 SXM by its data sheet: 3.35 TB/s, 67 TFLOP/s in fp32; a link of 63 GB/s. */
-static void limits_of_a_gpu_are_its_data_sheets(void **state)
+TEST(limits_of_a_gpu_are_its_data_sheets)
 {
     static const struct {
         int capability, multiprocessors;
@@ -590,7 +590,7 @@ static void limits_of_a_gpu_are_its_data_sheets(void **state)
 
 /* --- Performance --- */
 
-static void figures_are_judged_by_their_share_of_what_is_expected(void **state)
+TEST(figures_are_judged_by_their_share_of_what_is_expected)
 {
     static const struct {
         enum performance_unit unit;
@@ -635,7 +635,7 @@ static void figures_are_judged_by_their_share_of_what_is_expected(void **state)
 
 /* By the facts of a CPU with eight cores, with and without instructions for bf16, and of the H100
  * above. */
-static void bounds_are_shares_of_what_other_facts_promise(void **state)
+TEST(bounds_are_shares_of_what_other_facts_promise)
 {
     static const struct {
         const char *name;
@@ -688,7 +688,7 @@ static enum status play(void *context, double *value, struct cpu_loss *loss)
     return STATUS_OK;
 }
 
-static void a_low_figure_is_measured_again_if_others_used_the_cores(void **state)
+TEST(a_low_figure_is_measured_again_if_others_used_the_cores)
 {
     static const struct {
         struct played played;
@@ -719,12 +719,12 @@ static void a_low_figure_is_measured_again_if_others_used_the_cores(void **state
     }
 }
 
-static void every_row_of_performance_has_its_bench(void **state)
+TEST(every_row_of_performance_has_its_bench)
 {
     assert_null(performance_unknown_bench());
 }
 
-static void limits_of_the_host_are_measured(void **state)
+TEST(limits_of_the_host_are_measured)
 {
     struct host_limits limits;
 
@@ -739,7 +739,7 @@ static void limits_of_the_host_are_measured(void **state)
 
 /* --- Output --- */
 
-static void json_has_the_members_that_programs_read(void **state)
+TEST(json_has_the_members_that_programs_read)
 {
     static const char *const members[] = { "name",   "status", "value", "expected", "advice",
                                            "number", "bound",  "unit",  "noise" };
@@ -784,7 +784,7 @@ static void json_has_the_members_that_programs_read(void **state)
 
 /* Rows are on the page before the next is measured; those that are not applicable for one reason
  * wait for each other and are one line. */
-static void rows_are_printed_as_they_come(void **state)
+TEST(rows_are_printed_as_they_come)
 {
     char *text = NULL;
     size_t size = 0;
@@ -816,7 +816,7 @@ static void rows_are_printed_as_they_come(void **state)
     free(text);
 }
 
-static void a_narrow_screen_has_what_is_expected_below_bad_rows(void **state)
+TEST(a_narrow_screen_has_what_is_expected_below_bad_rows)
 {
     char *text = NULL;
     size_t size = 0;
@@ -842,7 +842,7 @@ static void a_narrow_screen_has_what_is_expected_below_bad_rows(void **state)
     free(text);
 }
 
-static void a_machine_is_fit_unless_a_row_is_bad(void **state)
+TEST(a_machine_is_fit_unless_a_row_is_bad)
 {
     struct checks checks = { .group = "host" };
     char names[256];
@@ -859,47 +859,11 @@ static void a_machine_is_fit_unless_a_row_is_bad(void **state)
     assert_string_equal(names, "bad");
 }
 
-static void more_rows_than_there_is_room_for_are_dropped(void **state)
+TEST(more_rows_than_there_is_room_for_are_dropped)
 {
     struct checks checks = { .group = "host" };
 
     for (int i = 0; i < CHECKS_MAX + 5; i++) checks_add(&checks, "row", CHECK_OK, "", "", "%d", i);
     assert_int_equal(checks.count, CHECKS_MAX);
     assert_int_equal(checks.counts[CHECK_OK], CHECKS_MAX);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(variables_that_spoil_figures_are_low),
-        ON_A_MADE_MACHINE(a_good_machine_has_no_bad_row),
-        ON_A_MADE_MACHINE(each_bad_condition_says_so_in_its_row_alone),
-        ON_A_MADE_MACHINE(what_the_process_may_use_is_what_counts),
-        ON_A_MADE_MACHINE(a_machine_that_says_nothing_is_no_failure),
-        ON_A_MADE_MACHINE(a_driver_without_its_proc_is_unknown_and_not_absent),
-        cmocka_unit_test(lists_of_processors_are_the_kernels),
-        cmocka_unit_test(others_are_told_from_the_processs_own_time),
-        ON_A_MADE_MACHINE(processor_time_is_that_of_our_processors_in_seconds),
-        ON_A_MADE_MACHINE(waits_for_disks_and_memory_are_shares_of_the_time),
-        ON_A_MADE_MACHINE(memory_is_what_the_process_may_still_take),
-        cmocka_unit_test(folders_are_judged_by_writing_space_and_where_they_lie),
-        ON_A_MADE_MACHINE(a_folder_is_looked_at_without_making_it),
-        cmocka_unit_test(each_trouble_of_a_gpu_says_so),
-        cmocka_unit_test(libraries_must_fit_the_driver_and_each_other),
-        cmocka_unit_test(without_cudnn_its_row_says_why),
-        cmocka_unit_test(without_a_gpu_or_nvml_its_rows_are_not_applicable),
-        cmocka_unit_test(limits_of_a_gpu_are_its_data_sheets),
-        cmocka_unit_test(bounds_are_shares_of_what_other_facts_promise),
-        cmocka_unit_test(figures_are_judged_by_their_share_of_what_is_expected),
-        cmocka_unit_test(a_low_figure_is_measured_again_if_others_used_the_cores),
-        cmocka_unit_test(every_row_of_performance_has_its_bench),
-        cmocka_unit_test(limits_of_the_host_are_measured),
-        cmocka_unit_test(json_has_the_members_that_programs_read),
-        cmocka_unit_test(rows_are_printed_as_they_come),
-        cmocka_unit_test(a_narrow_screen_has_what_is_expected_below_bad_rows),
-        cmocka_unit_test(a_machine_is_fit_unless_a_row_is_bad),
-        cmocka_unit_test(more_rows_than_there_is_room_for_are_dropped),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

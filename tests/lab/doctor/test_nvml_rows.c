@@ -117,19 +117,16 @@ static void try_case(size_t at, int result)
         fail_msg("%s, %d", cases[at].function, result);
 }
 
-static void a_function_that_is_not_there_makes_its_rows_not_applicable(void **state)
+TEST(a_function_that_is_not_there_makes_its_rows_not_applicable)
 {
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) try_case(i, 0);
 }
 
 /* Not supported, no permission, unknown error, and a GPU that is lost. */
-static void a_function_that_refuses_makes_its_rows_not_applicable(void **state)
+TEST(a_function_that_refuses_makes_its_rows_not_applicable)
 {
     static const int results[] = { 3, 4, 999, 15 };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
         for (size_t r = 0; r < ARRAY_SIZE(results); r++) try_case(i, results[r]);
 }
-
-TESTS(a_function_that_is_not_there_makes_its_rows_not_applicable,
-      a_function_that_refuses_makes_its_rows_not_applicable)

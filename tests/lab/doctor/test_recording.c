@@ -3,7 +3,7 @@
 #include "harness/lab/doctor/recording.h"
 #include "tests/fixtures/lab/cpu_device.h"
 
-static void the_kernels_launched_are_the_kernels_recorded(void **state)
+TEST(the_kernels_launched_are_the_kernels_recorded)
 {
     struct checks checks = { .count = 0 };
     const struct check *tracing;
@@ -25,4 +25,4 @@ static int find_device(void **state)
     return 0;
 }
 
-TESTS_WITH(find_device, NULL, the_kernels_launched_are_the_kernels_recorded)
+TESTS_WITH(find_device, NULL)

@@ -120,7 +120,7 @@ static enum status run(void)
     return experiment_run(&result, program, &scenario, &how, progress, &seen, &seen.stop);
 }
 
-static void a_whole_child_gives_a_verdict(void **state)
+TEST(a_whole_child_gives_a_verdict)
 {
     play_scenario();
     play_pairs(PAIRS);
@@ -146,7 +146,7 @@ static void a_whole_child_gives_a_verdict(void **state)
 }
 
 /* Three more while nothing is decided: they are announced once the first of them has begun. */
-static void pairs_that_are_added_count_as_time_left(void **state)
+TEST(pairs_that_are_added_count_as_time_left)
 {
     how.extra = 2 * EXTRA_PAIRS;
     play_scenario();
@@ -159,7 +159,7 @@ static void pairs_that_are_added_count_as_time_left(void **state)
     assert_true(seen.last.share < 1);
 }
 
-static void garbage_between_records_changes_nothing(void **state)
+TEST(garbage_between_records_changes_nothing)
 {
     play_text("\n\xff\xfe garbage\n{\"type\":\"repetition\",\"index\":0}\n");
     play_scenario();
@@ -174,7 +174,7 @@ static void garbage_between_records_changes_nothing(void **state)
     assert_int_equal(result.pairs, PAIRS);
 }
 
-static void a_crash_fails_the_scenario_and_keeps_whole_pairs(void **state)
+TEST(a_crash_fails_the_scenario_and_keeps_whole_pairs)
 {
     setenv("STAND_IN_CRASHES", "1", 1);
     play_scenario();
@@ -191,7 +191,7 @@ static void a_crash_fails_the_scenario_and_keeps_whole_pairs(void **state)
     assert_true(result.repetitions[VARIANT_BEFORE][2].metric[METRIC_STEP_TIME] == 154);
 }
 
-static void a_crash_after_the_last_record_is_still_a_failure(void **state)
+TEST(a_crash_after_the_last_record_is_still_a_failure)
 {
     setenv("STAND_IN_CRASHES", "1", 1);
     play_scenario();
@@ -201,7 +201,7 @@ static void a_crash_after_the_last_record_is_still_a_failure(void **state)
     assert_int_equal(result.verdict, VERDICT_FAILED);
 }
 
-static void a_child_that_ends_early_has_failed(void **state)
+TEST(a_child_that_ends_early_has_failed)
 {
     play_scenario();
     play_pairs(3);
@@ -210,7 +210,7 @@ static void a_child_that_ends_early_has_failed(void **state)
     assert_string_equal(result.reason, "its process ended before it was done after 3 of 6 pairs");
 }
 
-static void the_childs_own_word_is_the_reason(void **state)
+TEST(the_childs_own_word_is_the_reason)
 {
     static const struct {
         enum record_type type;
@@ -236,7 +236,7 @@ static void the_childs_own_word_is_the_reason(void **state)
     }
 }
 
-static void a_child_that_hangs_fails_when_its_time_is_up(void **state)
+TEST(a_child_that_hangs_fails_when_its_time_is_up)
 {
     how.timeout_seconds = 1;
     setenv("STAND_IN_HANGS", "1", 1);
@@ -250,7 +250,7 @@ static void a_child_that_hangs_fails_when_its_time_is_up(void **state)
 }
 
 /* Its records take 3 s in all, and none takes 2. */
-static void a_slow_child_has_its_time_for_each_repetition_and_no_more_pairs(void **state)
+TEST(a_slow_child_has_its_time_for_each_repetition_and_no_more_pairs)
 {
     how.timeout_seconds = 2;
     how.repetitions = 3;
@@ -273,7 +273,7 @@ static void a_slow_child_has_its_time_for_each_repetition_and_no_more_pairs(void
     assert_non_null(strstr(result.reason, "took too long"));
 }
 
-static void an_interruption_is_an_error_of_the_run(void **state)
+TEST(an_interruption_is_an_error_of_the_run)
 {
     setenv("STAND_IN_HANGS", "1", 1);
     play_scenario();
@@ -283,7 +283,7 @@ static void an_interruption_is_an_error_of_the_run(void **state)
     assert_int_equal(result.pairs, 0);
 }
 
-static void what_cannot_be_started_is_an_error_of_the_run(void **state)
+TEST(what_cannot_be_started_is_an_error_of_the_run)
 {
     assert_int_equal(experiment_run(&result, "/no/such/program", &scenario, &how, NULL, NULL, NULL),
                      STATUS_IO);
@@ -292,7 +292,7 @@ static void what_cannot_be_started_is_an_error_of_the_run(void **state)
     assert_int_equal(run(), STATUS_BAD_USAGE);
 }
 
-static void what_the_device_cannot_show_is_skipped_before_anything_starts(void **state)
+TEST(what_the_device_cannot_show_is_skipped_before_anything_starts)
 {
     const struct device_properties one = { .name = "CPU device (test, 1 core)",
                                            .shares_host_cores = true,
@@ -312,7 +312,7 @@ static void what_the_device_cannot_show_is_skipped_before_anything_starts(void *
                         "this is the CPU device (test, 1 core)");
 }
 
-static void ranks_need_a_gpu_each(void **state)
+TEST(ranks_need_a_gpu_each)
 {
     const struct device_properties gpu = { .is_gpu = true, .peers = 1 };
     struct scenario ranks = scenario;
@@ -336,7 +336,7 @@ static void assert_arguments(const struct arguments *arguments, const char *expe
     assert_string_equal(joined, expected);
 }
 
-static void the_childs_command_line_says_all_of_the_protocol(void **state)
+TEST(the_childs_command_line_says_all_of_the_protocol)
 {
     struct arguments arguments;
 
@@ -363,7 +363,7 @@ static void the_childs_command_line_says_all_of_the_protocol(void **state)
                                  "--shortest 0.05 --aa --seed 1 --record-fd 3");
 }
 
-static void the_tracing_childs_command_line_says_which_and_where(void **state)
+TEST(the_tracing_childs_command_line_says_which_and_where)
 {
     struct arguments arguments;
 
@@ -408,7 +408,7 @@ static void run_with_traces(const char *traced)
     assert_true(seen.last.share > 0.5 && seen.last.share < 1);
 }
 
-static void each_variant_is_traced_by_a_child_of_its_own(void **state)
+TEST(each_variant_is_traced_by_a_child_of_its_own)
 {
     run_with_traces("{\"type\":\"tracing\",\"steps\":40,\"windows\":3,"
                     "\"step_time_us\":100.5,\"traced_step_time_us\":101,"
@@ -421,7 +421,7 @@ static void each_variant_is_traced_by_a_child_of_its_own(void **state)
     assert_float_equal(result.tracing[VARIANT_AFTER].traced_step_time_us, 101, 0);
 }
 
-static void a_tracing_child_that_fails_costs_its_trace_only(void **state)
+TEST(a_tracing_child_that_fails_costs_its_trace_only)
 {
     static const char *const reasons[][2] = {
         { "{\"type\":\"error\",\"text\":\"tracing: the disk is full\"}\n",
@@ -446,7 +446,7 @@ static void a_tracing_child_that_fails_costs_its_trace_only(void **state)
     assert_non_null(strstr(result.tracing[VARIANT_BEFORE].reason, "something is wrong"));
 }
 
-static void what_was_not_measured_is_not_traced(void **state)
+TEST(what_was_not_measured_is_not_traced)
 {
     play_scenario();
     play_last(RECORD_SKIPPED, "not here");
@@ -478,15 +478,4 @@ static int remove_play(void **state)
     return unlink(play_path);
 }
 
-TESTS_OF(find_stand_in, remove_play, begin, NULL, a_whole_child_gives_a_verdict,
-         pairs_that_are_added_count_as_time_left, garbage_between_records_changes_nothing,
-         a_crash_fails_the_scenario_and_keeps_whole_pairs,
-         a_crash_after_the_last_record_is_still_a_failure, a_child_that_ends_early_has_failed,
-         the_childs_own_word_is_the_reason, a_child_that_hangs_fails_when_its_time_is_up,
-         a_slow_child_has_its_time_for_each_repetition_and_no_more_pairs,
-         an_interruption_is_an_error_of_the_run, what_cannot_be_started_is_an_error_of_the_run,
-         what_the_device_cannot_show_is_skipped_before_anything_starts, ranks_need_a_gpu_each,
-         the_childs_command_line_says_all_of_the_protocol,
-         the_tracing_childs_command_line_says_which_and_where,
-         each_variant_is_traced_by_a_child_of_its_own,
-         a_tracing_child_that_fails_costs_its_trace_only, what_was_not_measured_is_not_traced)
+TESTS_OF(find_stand_in, remove_play, begin, NULL)

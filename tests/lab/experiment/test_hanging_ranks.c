@@ -39,7 +39,7 @@ static void stop_ranks(void *context, const struct scenario *scenario,
         for (int i = 0; i < 2; i++) assert_int_equal(kill(ranks[i], SIGSTOP), 0);
 }
 
-static void the_time_of_the_experiment_ends_them(void **state)
+TEST(the_time_of_the_experiment_ends_them)
 {
     const struct scenario *scenario = scenario_find("exposed_allreduce");
     struct protocol protocol = protocol_default(true);
@@ -64,13 +64,11 @@ static void the_time_of_the_experiment_ends_them(void **state)
     scenario_result_release(&result);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(the_time_of_the_experiment_ends_them) };
-
     if (ranks_load() != STATUS_OK || system("command -v mpirun >/dev/null") != 0) {
         printf("skipped: there is no MPI here (libopenmpi-dev, openmpi-bin)\n");
         return 77;
     }
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return tests_run(argc, argv);
 }

@@ -100,7 +100,7 @@ static const struct known cases[] = {
     { FIELDS(FLAT(1)), FIELDS(0, 0), FIELDS(0, 1), 2, -1, -1, NAN, NAN, NAN, false },
 };
 
-static void the_cheapest_value_that_is_enough_is_found(void **state)
+TEST(the_cheapest_value_that_is_enough_is_found)
 {
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         const struct known *known = &cases[i];
@@ -121,5 +121,3 @@ static void the_cheapest_value_that_is_enough_is_found(void **state)
         assert_true(fabs(knee.interval.high - known->high) <= 1e-9);
     }
 }
-
-TESTS(the_cheapest_value_that_is_enough_is_found)

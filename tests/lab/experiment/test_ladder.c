@@ -157,7 +157,7 @@ static const struct cost loop_costs[] = {
     { "allocation", "direct", "allocation_churn", 100 },
 };
 
-static void the_dearest_finding_is_fixed_first_until_none_is_left(void **state)
+TEST(the_dearest_finding_is_fixed_first_until_none_is_left)
 {
     struct machine machine = { .costs = loop_costs, .count = 3, .base_us = 1000 };
 
@@ -180,7 +180,7 @@ static void the_dearest_finding_is_fixed_first_until_none_is_left(void **state)
 }
 
 /* 4% of a step and 3% of it are no rungs: both are in the block, whose gain is measured as one. */
-static void what_costs_little_is_one_block(void **state)
+TEST(what_costs_little_is_one_block)
 {
     static const struct cost costs[] = { { "loss_every", "1", "host_sync", 40 },
                                          { "optimizer", "unfused", "optimizer_overhead", 30 } };
@@ -215,7 +215,7 @@ static void what_costs_little_is_one_block(void **state)
 }
 
 /* One rank adds up nothing, and samples in device memory need no worker: no rung for these. */
-static void a_knob_that_cannot_act_is_no_rung(void **state)
+TEST(a_knob_that_cannot_act_is_no_rung)
 {
     static const struct cost costs[] = { { "seed", "1", "exposed_communication", 500 },
                                          { "width", "auto", "data_loading", 400 } };
@@ -232,7 +232,7 @@ static void a_knob_that_cannot_act_is_no_rung(void **state)
 
 /* Checkpointing costs time, and bf16 changes the losses: the block leaves both, and sets nothing
  * that a user set to a value of his own. */
-static void the_block_asks_no_price(void **state)
+TEST(the_block_asks_no_price)
 {
     struct machine machine = { .base_us = 1000, .thorough = true };
 
@@ -244,7 +244,7 @@ static void the_block_asks_no_price(void **state)
 }
 
 /* host_sync has three fixes; none helps, each is tried once, and the settings stay. */
-static void a_fix_that_does_not_help_is_taken_back_and_the_next_one_tried(void **state)
+TEST(a_fix_that_does_not_help_is_taken_back_and_the_next_one_tried)
 {
     static const struct cost costs[] = { { "seed", "1", "host_sync", 500 } };
     struct machine machine = { .costs = costs, .count = 1, .base_us = 1000 };
@@ -265,7 +265,7 @@ static void a_fix_that_does_not_help_is_taken_back_and_the_next_one_tried(void *
 }
 
 /* One rule for every rung: what looks better and is not measurably so is taken back. */
-static void an_undecided_fix_is_taken_back(void **state)
+TEST(an_undecided_fix_is_taken_back)
 {
     static const struct cost costs[] = { { "loss_every", "1", "host_sync", 500 } };
 
@@ -287,7 +287,7 @@ static void an_undecided_fix_is_taken_back(void **state)
 
 /* A graph is refused with the host's clipping and the host's GELU: both go first, though neither is
  * found. */
-static void what_refuses_a_fix_is_fixed_before_it(void **state)
+TEST(what_refuses_a_fix_is_fixed_before_it)
 {
     static const struct cost costs[] = { { "launch", "eager", "launch_bound", 800 } };
     struct machine machine = { .costs = costs, .count = 1, .base_us = 1000 };
@@ -306,7 +306,7 @@ static void what_refuses_a_fix_is_fixed_before_it(void **state)
 }
 
 /* A graph is where a fix leaves the launches, so launch_blocking's eager is no fix for it. */
-static void a_fix_does_not_undo_another(void **state)
+TEST(a_fix_does_not_undo_another)
 {
     static const struct cost costs[] = { { "seed", "1", "host_sync", 500 } };
     struct machine machine = { .costs = costs, .count = 1, .base_us = 1000 };
@@ -319,7 +319,7 @@ static void a_fix_does_not_undo_another(void **state)
 }
 
 /* Two scenarios have the knob `log`: a thread writes the lines where the loop wrote them. */
-static void a_log_stays_where_it_goes(void **state)
+TEST(a_log_stays_where_it_goes)
 {
     static const char *const logs[][2] = { { "synced", "log=queued" },
                                            { "posted", "log=posted_queued" } };
@@ -337,7 +337,7 @@ static void a_log_stays_where_it_goes(void **state)
     }
 }
 
-static void a_fix_that_changes_the_losses_is_taken_back(void **state)
+TEST(a_fix_that_changes_the_losses_is_taken_back)
 {
     struct machine machine = {
         .costs = loop_costs, .count = 3, .base_us = 1000, .losses_differ = true
@@ -351,7 +351,7 @@ static void a_fix_that_changes_the_losses_is_taken_back(void **state)
 }
 
 /* A trace of 3 s and rungs of 10: the first is done at 13, the second would end at 26. */
-static void no_rung_begins_that_the_time_does_not_hold(void **state)
+TEST(no_rung_begins_that_the_time_does_not_hold)
 {
     struct machine machine = {
         .costs = loop_costs, .count = 3, .base_us = 1000, .trace_seconds = 3, .rung_seconds = 10
@@ -366,7 +366,7 @@ static void no_rung_begins_that_the_time_does_not_hold(void **state)
     assert_value("workers", "cores");
 }
 
-static void an_interrupt_leaves_what_was_measured(void **state)
+TEST(an_interrupt_leaves_what_was_measured)
 {
     struct machine machine = { .costs = loop_costs, .count = 3, .base_us = 1000, .stop_after = 1 };
 
@@ -380,7 +380,7 @@ static void an_interrupt_leaves_what_was_measured(void **state)
 
 /* On a CPU and on a GPU; the settings are possible, and each wrong value is that of a scenario with
  * a fix. */
-static void everything_wrong_is_possible_and_has_fixes(void **state)
+TEST(everything_wrong_is_possible_and_has_fixes)
 {
     for (int gpu = 0; gpu < 2; gpu++) {
         struct device_properties properties = device();
@@ -413,7 +413,7 @@ static void everything_wrong_is_possible_and_has_fixes(void **state)
     }
 }
 
-static void a_scenario_reads_back_from_its_text(void **state)
+TEST(a_scenario_reads_back_from_its_text)
 {
     const struct own_change change = { "loss_every",         "1",   "20",
                                        METRIC_MEMORY_GROWTH, GROWS, LOSS_ORDER };
@@ -438,11 +438,4 @@ static void a_scenario_reads_back_from_its_text(void **state)
                      STATUS_BAD_USAGE);
 }
 
-TESTS_WITH(NULL, forget, the_dearest_finding_is_fixed_first_until_none_is_left,
-           what_costs_little_is_one_block, a_knob_that_cannot_act_is_no_rung,
-           the_block_asks_no_price, a_fix_that_does_not_help_is_taken_back_and_the_next_one_tried,
-           an_undecided_fix_is_taken_back, what_refuses_a_fix_is_fixed_before_it,
-           a_fix_does_not_undo_another, a_log_stays_where_it_goes,
-           a_fix_that_changes_the_losses_is_taken_back, no_rung_begins_that_the_time_does_not_hold,
-           an_interrupt_leaves_what_was_measured, everything_wrong_is_possible_and_has_fixes,
-           a_scenario_reads_back_from_its_text)
+TESTS_WITH(NULL, forget)

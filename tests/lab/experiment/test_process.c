@@ -81,7 +81,7 @@ static void no_child_is_left(void)
     assert_int_equal(errno, ECHILD);
 }
 
-static void arguments_arrive_in_order(void **state)
+TEST(arguments_arrive_in_order)
 {
     struct received received = { 0 };
     struct process_report report;
@@ -96,7 +96,7 @@ static void arguments_arrive_in_order(void **state)
     no_child_is_left();
 }
 
-static void a_child_goes_by_the_name_of_its_parent(void **state)
+TEST(a_child_goes_by_the_name_of_its_parent)
 {
     struct received received = { 0 };
     struct process_report report;
@@ -107,7 +107,7 @@ static void a_child_goes_by_the_name_of_its_parent(void **state)
 }
 
 /* A child often ends between two of our looks at it. */
-static void what_it_sends_just_before_its_end_arrives(void **state)
+TEST(what_it_sends_just_before_its_end_arrives)
 {
     for (int i = 0; i < 300; i++) {
         struct received received = { 0 };
@@ -117,7 +117,7 @@ static void what_it_sends_just_before_its_end_arrives(void **state)
     }
 }
 
-static void many_lines_and_words_do_not_block_each_other(void **state)
+TEST(many_lines_and_words_do_not_block_each_other)
 {
     struct received received = { 0 };
     struct process_report report;
@@ -129,7 +129,7 @@ static void many_lines_and_words_do_not_block_each_other(void **state)
     assert_memory_equal(report.last_words, "progress ", strlen("progress "));
 }
 
-static void long_lines_arrive_whole_or_not_at_all(void **state)
+TEST(long_lines_arrive_whole_or_not_at_all)
 {
     struct received received = { 0 };
     struct process_report report;
@@ -140,7 +140,7 @@ static void long_lines_arrive_whole_or_not_at_all(void **state)
     assert_string_equal(received.lines[1], "xxxxx");
 }
 
-static void a_crash_is_reported_with_signal_and_last_words(void **state)
+TEST(a_crash_is_reported_with_signal_and_last_words)
 {
     struct received received = { 0 };
     struct process_report report;
@@ -158,7 +158,7 @@ static void a_crash_is_reported_with_signal_and_last_words(void **state)
 }
 
 /* However much comes after it. */
-static void what_a_rank_says_is_its_last_word(void **state)
+TEST(what_a_rank_says_is_its_last_word)
 {
     static const char *const ends[] = { "rank", "rank_and_launcher" };
 
@@ -171,7 +171,7 @@ static void what_a_rank_says_is_its_last_word(void **state)
     }
 }
 
-static void an_exit_code_is_reported(void **state)
+TEST(an_exit_code_is_reported)
 {
     struct received received = { 0 };
     struct process_report report;
@@ -184,7 +184,7 @@ static void an_exit_code_is_reported(void **state)
     assert_string_equal(text, "ended with exit code 7");
 }
 
-static void a_program_that_is_not_there_is_an_error(void **state)
+TEST(a_program_that_is_not_there_is_an_error)
 {
     const char *arguments[] = { NULL };
     struct process child = { .program = "/no/such/program", .arguments = arguments };
@@ -195,7 +195,7 @@ static void a_program_that_is_not_there_is_an_error(void **state)
     no_child_is_left();
 }
 
-static void a_child_that_hangs_is_ended_when_its_time_is_up(void **state)
+TEST(a_child_that_hangs_is_ended_when_its_time_is_up)
 {
     static const char *const kinds[] = { "hang", "close_and_hang", "flood" };
 
@@ -208,7 +208,7 @@ static void a_child_that_hangs_is_ended_when_its_time_is_up(void **state)
     }
 }
 
-static void a_stop_request_ends_a_child_that_ignores_signals(void **state)
+TEST(a_stop_request_ends_a_child_that_ignores_signals)
 {
     volatile sig_atomic_t stop = 0;
     struct received received = { .stop = &stop };
@@ -220,7 +220,7 @@ static void a_stop_request_ends_a_child_that_ignores_signals(void **state)
     no_child_is_left();
 }
 
-static void what_a_child_leaves_behind_is_ended_too(void **state)
+TEST(what_a_child_leaves_behind_is_ended_too)
 {
     struct received received = { 0 };
     struct process_report report;
@@ -230,7 +230,7 @@ static void what_a_child_leaves_behind_is_ended_too(void **state)
     assert_true(is_gone_soon(atoi(received.lines[0])));
 }
 
-static void a_child_inherits_nothing_but_its_descriptors(void **state)
+TEST(a_child_inherits_nothing_but_its_descriptors)
 {
     struct received received = { 0 };
     struct process_report report;
@@ -245,7 +245,7 @@ static void a_child_inherits_nothing_but_its_descriptors(void **state)
 }
 
 /* So that what it locks stays locked until the child has gone too. */
-static void a_child_keeps_the_descriptor_that_it_is_to_keep(void **state)
+TEST(a_child_keeps_the_descriptor_that_it_is_to_keep)
 {
     struct received received = { 0 };
     struct process_report report;
@@ -259,7 +259,7 @@ static void a_child_keeps_the_descriptor_that_it_is_to_keep(void **state)
     assert_string_equal(received.lines[1], "open 4");
 }
 
-static void it_works_with_standard_descriptors_closed(void **state)
+TEST(it_works_with_standard_descriptors_closed)
 {
     struct received received = { 0 };
     struct process_report report;
@@ -285,7 +285,7 @@ static void pass_pid_on(void *context, const char *line)
 }
 
 /* The parent in the middle is killed without a chance to clean up; its child must not live on. */
-static void a_child_dies_with_its_parent(void **state)
+TEST(a_child_dies_with_its_parent)
 {
     char text[32] = "";
     pid_t middle, orphan;
@@ -323,12 +323,4 @@ static int find_stand_in(void **state)
     return 0;
 }
 
-TESTS_WITH(find_stand_in, NULL, arguments_arrive_in_order, a_child_goes_by_the_name_of_its_parent,
-           what_it_sends_just_before_its_end_arrives, many_lines_and_words_do_not_block_each_other,
-           long_lines_arrive_whole_or_not_at_all, a_crash_is_reported_with_signal_and_last_words,
-           what_a_rank_says_is_its_last_word, an_exit_code_is_reported,
-           a_program_that_is_not_there_is_an_error, a_child_that_hangs_is_ended_when_its_time_is_up,
-           a_stop_request_ends_a_child_that_ignores_signals,
-           what_a_child_leaves_behind_is_ended_too, a_child_inherits_nothing_but_its_descriptors,
-           a_child_keeps_the_descriptor_that_it_is_to_keep,
-           it_works_with_standard_descriptors_closed, a_child_dies_with_its_parent)
+TESTS_WITH(find_stand_in, NULL)

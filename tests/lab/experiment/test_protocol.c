@@ -88,7 +88,7 @@ static const struct record *last_sent(void)
 
 /* --- Windows --- */
 
-static void slices_hold_whole_periods_and_windows_an_even_number_of_slices(void **state)
+TEST(slices_hold_whole_periods_and_windows_an_even_number_of_slices)
 {
     static const struct {
         double step_ns[2];
@@ -129,7 +129,7 @@ static void slices_hold_whole_periods_and_windows_an_even_number_of_slices(void 
 
 /* --- Pairs --- */
 
-static void every_repetition_trains_on_the_same_samples(void **state)
+TEST(every_repetition_trains_on_the_same_samples)
 {
     int seen[VARIANT_COUNT][6] = { 0 };
 
@@ -160,7 +160,7 @@ static void every_repetition_trains_on_the_same_samples(void **state)
         for (int i = 0; i < 6; i++) assert_int_equal(seen[v][i], 1);
 }
 
-static void a_first_pair_is_run_and_thrown_away(void **state)
+TEST(a_first_pair_is_run_and_thrown_away)
 {
     protocol.repetitions = 3;
     assert_int_equal(run(), STATUS_OK);
@@ -169,7 +169,7 @@ static void a_first_pair_is_run_and_thrown_away(void **state)
 }
 
 /* Both runs of a pair are open; the first and the last slice are of the one that opens it. */
-static void slices_alternate_and_only_one_run_works_at_a_time(void **state)
+TEST(slices_alternate_and_only_one_run_works_at_a_time)
 {
     int pairs = 0;
 
@@ -196,7 +196,7 @@ static void slices_alternate_and_only_one_run_works_at_a_time(void **state)
     assert_int_equal(pairs, 4);
 }
 
-static void runs_that_do_not_fit_together_come_one_after_the_other(void **state)
+TEST(runs_that_do_not_fit_together_come_one_after_the_other)
 {
     protocol.repetitions = 6;
     model.room = 1;
@@ -211,7 +211,7 @@ static void runs_that_do_not_fit_together_come_one_after_the_other(void **state)
     }
 }
 
-static void the_protocol_reaches_device_and_settings(void **state)
+TEST(the_protocol_reaches_device_and_settings)
 {
     protocol.seed = 77;
     protocol.device_memory = 123456789;
@@ -226,7 +226,7 @@ static void the_protocol_reaches_device_and_settings(void **state)
     }
 }
 
-static void the_parent_is_told_which_variant_computes_in_fp32(void **state)
+TEST(the_parent_is_told_which_variant_computes_in_fp32)
 {
     scenario.knob = "precision";
     scenario.before = "fp32";
@@ -238,7 +238,7 @@ static void the_parent_is_told_which_variant_computes_in_fp32(void **state)
 
 /* A/A: the order, the pairs and the balance are those of before against after; the settings are
  * not. */
-static void both_sides_of_an_aa_comparison_have_the_settings_before(void **state)
+TEST(both_sides_of_an_aa_comparison_have_the_settings_before)
 {
     enum variant order[12];
     int windows[VARIANT_COUNT] = { 0 };
@@ -277,7 +277,7 @@ static void order_of_seed(uint64_t seed, char order[65])
     order[40] = '\0';
 }
 
-static void each_variant_opens_half_of_the_pairs_in_an_order_from_the_seed(void **state)
+TEST(each_variant_opens_half_of_the_pairs_in_an_order_from_the_seed)
 {
     char order[65], again[65], other[65];
     int opens_before = 0, changes = 0;
@@ -307,7 +307,7 @@ static int pairs_run(int repetitions, int extra)
     return (sent.count - 2) / VARIANT_COUNT;
 }
 
-static void more_pairs_are_run_only_while_the_verdict_is_undecided(void **state)
+TEST(more_pairs_are_run_only_while_the_verdict_is_undecided)
 {
     assert_int_equal(pairs_run(6, 9), 6);
     assert_int_equal(pairs_run(2, 9), 8); /* 2 and 5 pairs give no interval */
@@ -315,7 +315,7 @@ static void more_pairs_are_run_only_while_the_verdict_is_undecided(void **state)
     assert_int_equal(pairs_run(2, 2), 4);
 }
 
-static void one_variant_alone_is_run_as_often(void **state)
+TEST(one_variant_alone_is_run_as_often)
 {
     protocol.repetitions = 4;
     assert_int_equal(run_only(VARIANT_AFTER), STATUS_OK);
@@ -324,7 +324,7 @@ static void one_variant_alone_is_run_as_often(void **state)
     for (int i = 0; i < model.window_count; i++) assert_true(model.windows[i].is_after);
 }
 
-static void warm_up_lasts_until_two_quarters_agree(void **state)
+TEST(warm_up_lasts_until_two_quarters_agree)
 {
     model.slow[0] = 2;
     model.slow[1] = 1.5;
@@ -340,7 +340,7 @@ static void warm_up_lasts_until_two_quarters_agree(void **state)
 
 /* Quarters of 2 steps, two of which are within the steps whose losses are compared, and of 3 steps,
  * of which one is. */
-static void where_steps_are_long_the_first_ones_are_warm_up(void **state)
+TEST(where_steps_are_long_the_first_ones_are_warm_up)
 {
     static const struct {
         const char *loss_every;
@@ -366,7 +366,7 @@ static void where_steps_are_long_the_first_ones_are_warm_up(void **state)
     }
 }
 
-static void other_load_in_the_first_pair_does_not_shorten_windows(void **state)
+TEST(other_load_in_the_first_pair_does_not_shorten_windows)
 {
     protocol.window_seconds = 1;
     /* The last two of its quarters agree, at three times the true step. */
@@ -377,7 +377,7 @@ static void other_load_in_the_first_pair_does_not_shorten_windows(void **state)
 
 /* With quarters of 10 steps after 8 for the losses: 52, 42, ... 2 batches are ready, then none and
  * none. */
-static void warm_up_lasts_until_the_batches_that_were_ready_are_used(void **state)
+TEST(warm_up_lasts_until_the_batches_that_were_ready_are_used)
 {
     model.ready = 60;
     assert_int_equal(run(), STATUS_OK);
@@ -393,7 +393,7 @@ static void warm_up_lasts_until_the_batches_that_were_ready_are_used(void **stat
     assert_int_equal(sent.records[1].repetition.warmup_steps, LOSS_STEPS + 16 * 10);
 }
 
-static void warm_up_is_bounded_and_says_so(void **state)
+TEST(warm_up_is_bounded_and_says_so)
 {
     model.never_settles = true;
     assert_int_equal(run(), STATUS_OK);
@@ -406,7 +406,7 @@ static void warm_up_is_bounded_and_says_so(void **state)
 }
 
 /* Vitals are read around the slices that count, and at no other time: a reading costs time. */
-static void vitals_are_read_just_before_and_after_the_slices_of_a_pair(void **state)
+TEST(vitals_are_read_just_before_and_after_the_slices_of_a_pair)
 {
     int repetitions = 0;
 
@@ -431,7 +431,7 @@ static void vitals_are_read_just_before_and_after_the_slices_of_a_pair(void **st
     }
 }
 
-static void windows_are_as_long_as_the_device_needs(void **state)
+TEST(windows_are_as_long_as_the_device_needs)
 {
     model.properties.window_seconds_least = 0.3;
     assert_int_equal(run(), STATUS_OK);
@@ -440,7 +440,7 @@ static void windows_are_as_long_as_the_device_needs(void **state)
 }
 
 /* 1.5 is far from what is promised, or not; pairs that are added have full length. */
-static void windows_are_as_short_as_the_first_pair_allows(void **state)
+TEST(windows_are_as_short_as_the_first_pair_allows)
 {
     protocol.repetitions = 6;
     protocol.window_seconds = 0.2;
@@ -472,7 +472,7 @@ static void windows_are_as_short_as_the_first_pair_allows(void **state)
 /* A guard of what `run all` costs: the time of all steps that a timing child runs, if nothing
  * disturbs it. Whatever makes windows, warm-up or the pair that does not count longer for all
  * scenarios must say so here. */
-static void a_scenario_takes_few_seconds(void **state)
+TEST(a_scenario_takes_few_seconds)
 {
     static const struct {
         const char *loss_every; /* after: the period */
@@ -504,7 +504,7 @@ static void a_scenario_takes_few_seconds(void **state)
     }
 }
 
-static void without_a_descriptor_nothing_is_sent(void **state)
+TEST(without_a_descriptor_nothing_is_sent)
 {
     assert_int_equal(timing_child(&scenario, &protocol, VARIANT_COUNT, -1), STATUS_OK);
     assert_int_equal(model.opened, 4);
@@ -521,7 +521,7 @@ static int pixels_in(const char *settings)
     return atoi(at + strlen("jpeg_pixels="));
 }
 
-static void the_size_of_files_brings_the_ratio_into_the_band(void **state)
+TEST(the_size_of_files_brings_the_ratio_into_the_band)
 {
     static const struct {
         enum balance_kind kind;
@@ -553,7 +553,7 @@ static void the_size_of_files_brings_the_ratio_into_the_band(void **state)
     }
 }
 
-static void a_good_ratio_is_left_alone(void **state)
+TEST(a_good_ratio_is_left_alone)
 {
     scenario.balance = (struct balance){ BALANCE_HOST_OVER_DEVICE, 0.5, 0.8 };
     model.host_ns = 1e6;
@@ -572,7 +572,7 @@ static double decode_of_224(int pixels)
                                  : 1.7e-3 * pixels * pixels + 230);
 }
 
-static void the_size_is_found_where_larger_files_do_not_take_longer(void **state)
+TEST(the_size_is_found_where_larger_files_do_not_take_longer)
 {
     static const struct {
         double device_ns;
@@ -592,7 +592,7 @@ static void the_size_is_found_where_larger_files_do_not_take_longer(void **state
 }
 
 /* The first size seems right while something else holds up the host; it is not. */
-static void a_disturbed_measurement_is_not_believed(void **state)
+TEST(a_disturbed_measurement_is_not_believed)
 {
     double true_ratio;
 
@@ -615,7 +615,7 @@ static double decode_in_steps(int pixels)
     return 1e3 * (pixels <= 64 ? 117 : pixels == 72 ? 150 : 200 + 2.0 * (pixels - 80));
 }
 
-static void the_sizes_beside_are_measured_before_one_is_left(void **state)
+TEST(the_sizes_beside_are_measured_before_one_is_left)
 {
     scenario.balance = (struct balance){ BALANCE_HOST_OVER_DEVICE, 0.55, 0.7 };
     model.decode_ns = decode_in_steps;
@@ -625,7 +625,7 @@ static void the_sizes_beside_are_measured_before_one_is_left(void **state)
     assert_int_equal(sent.records[0].balance.jpeg_pixels, 72);
 }
 
-static void a_ratio_out_of_reach_skips_with_both_numbers(void **state)
+TEST(a_ratio_out_of_reach_skips_with_both_numbers)
 {
     scenario.balance = (struct balance){ BALANCE_HOST_OVER_DEVICE, 0.5, 0.8 };
     model.device_ns = 1e9;
@@ -640,7 +640,7 @@ static void a_ratio_out_of_reach_skips_with_both_numbers(void **state)
 }
 
 /* A step takes 3 ms. */
-static void a_bottleneck_that_costs_too_little_skips_with_both_numbers(void **state)
+TEST(a_bottleneck_that_costs_too_little_skips_with_both_numbers)
 {
     scenario.least_cost = (struct least_cost){ METRIC_LOG_PAUSE, 0.2 };
     model.log_pause_ns = 0.5e6;
@@ -659,7 +659,7 @@ static void a_bottleneck_that_costs_too_little_skips_with_both_numbers(void **st
     assert_int_equal(last_sent()->type, RECORD_END);
 }
 
-static void images_of_the_user_are_brought_to_the_size_that_fits(void **state)
+TEST(images_of_the_user_are_brought_to_the_size_that_fits)
 {
     scenario.balance = (struct balance){ BALANCE_HOST_OVER_DEVICE, 0.5, 0.8 };
     protocol.data = "/data/images";
@@ -673,7 +673,7 @@ static void images_of_the_user_are_brought_to_the_size_that_fits(void **state)
 }
 
 /* No knob of theirs is about images: they are the same with and without a folder. */
-static void what_needs_generated_data_takes_no_images(void **state)
+TEST(what_needs_generated_data_takes_no_images)
 {
     const struct protocol without = protocol;
     struct device_properties cpu;
@@ -701,7 +701,7 @@ static void what_needs_generated_data_takes_no_images(void **state)
 
 /* --- Failures --- */
 
-static void a_failure_is_sent_with_what_was_being_done(void **state)
+TEST(a_failure_is_sent_with_what_was_being_done)
 {
     protocol.repetitions = 3;
     model.fail_open = 2 + 2 + 1; /* the pilot pair, a pair, and then */
@@ -713,7 +713,7 @@ static void a_failure_is_sent_with_what_was_being_done(void **state)
     assert_non_null(strstr(last_sent()->text, "the modelled memory is full"));
 }
 
-static void a_failure_in_any_place_closes_everything_and_keeps_its_cause(void **state)
+TEST(a_failure_in_any_place_closes_everything_and_keeps_its_cause)
 {
     int runs, windows;
 
@@ -735,7 +735,7 @@ static void a_failure_in_any_place_closes_everything_and_keeps_its_cause(void **
 }
 
 /* Without its log a variant is timed without the work that it stands for. */
-static void a_log_that_ended_fails_the_variant_that_wrote_it(void **state)
+TEST(a_log_that_ended_fails_the_variant_that_wrote_it)
 {
     protocol.repetitions = 3;
     for (int i = 0; i < VARIANT_COUNT; i++) {
@@ -750,7 +750,7 @@ static void a_log_that_ended_fails_the_variant_that_wrote_it(void **state)
     }
 }
 
-static void what_the_device_cannot_do_is_skipped_with_the_reason(void **state)
+TEST(what_the_device_cannot_do_is_skipped_with_the_reason)
 {
     scenario.knob = "precision";
     scenario.before = "fp32";
@@ -761,7 +761,7 @@ static void what_the_device_cannot_do_is_skipped_with_the_reason(void **state)
     assert_non_null(strstr(last_sent()->text, "tf32"));
 }
 
-static void variants_that_differ_in_samples_are_refused(void **state)
+TEST(variants_that_differ_in_samples_are_refused)
 {
     scenario.knob = "batch";
     scenario.before = "8";
@@ -777,29 +777,4 @@ static int forget(void **state)
     return 0;
 }
 
-TESTS_OF(NULL, forget, begin, NULL, slices_hold_whole_periods_and_windows_an_even_number_of_slices,
-         every_repetition_trains_on_the_same_samples, a_first_pair_is_run_and_thrown_away,
-         slices_alternate_and_only_one_run_works_at_a_time,
-         runs_that_do_not_fit_together_come_one_after_the_other,
-         the_protocol_reaches_device_and_settings,
-         the_parent_is_told_which_variant_computes_in_fp32,
-         both_sides_of_an_aa_comparison_have_the_settings_before,
-         each_variant_opens_half_of_the_pairs_in_an_order_from_the_seed,
-         more_pairs_are_run_only_while_the_verdict_is_undecided, one_variant_alone_is_run_as_often,
-         warm_up_lasts_until_two_quarters_agree, where_steps_are_long_the_first_ones_are_warm_up,
-         other_load_in_the_first_pair_does_not_shorten_windows,
-         warm_up_lasts_until_the_batches_that_were_ready_are_used, warm_up_is_bounded_and_says_so,
-         vitals_are_read_just_before_and_after_the_slices_of_a_pair,
-         windows_are_as_long_as_the_device_needs, windows_are_as_short_as_the_first_pair_allows,
-         a_scenario_takes_few_seconds, without_a_descriptor_nothing_is_sent,
-         the_size_of_files_brings_the_ratio_into_the_band, a_good_ratio_is_left_alone,
-         the_size_is_found_where_larger_files_do_not_take_longer,
-         a_disturbed_measurement_is_not_believed, the_sizes_beside_are_measured_before_one_is_left,
-         a_ratio_out_of_reach_skips_with_both_numbers,
-         a_bottleneck_that_costs_too_little_skips_with_both_numbers,
-         images_of_the_user_are_brought_to_the_size_that_fits,
-         what_needs_generated_data_takes_no_images, a_failure_is_sent_with_what_was_being_done,
-         a_failure_in_any_place_closes_everything_and_keeps_its_cause,
-         a_log_that_ended_fails_the_variant_that_wrote_it,
-         what_the_device_cannot_do_is_skipped_with_the_reason,
-         variants_that_differ_in_samples_are_refused)
+TESTS_OF(NULL, forget, begin, NULL)

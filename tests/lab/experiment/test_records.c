@@ -52,7 +52,7 @@ static void send_and_read(const struct record *sent)
     assert_int_equal(back.type, sent->type);
 }
 
-static void a_repetition_comes_back_as_it_was(void **state)
+TEST(a_repetition_comes_back_as_it_was)
 {
     double step_ns[3];
     struct record sent = sample_repetition(step_ns);
@@ -74,7 +74,7 @@ static void a_repetition_comes_back_as_it_was(void **state)
                         sizeof sent.repetition.losses);
 }
 
-static void vitals_come_back_as_they_were_and_unknown_where_there_were_none(void **state)
+TEST(vitals_come_back_as_they_were_and_unknown_where_there_were_none)
 {
     double step_ns[3];
     struct record sent = sample_repetition(step_ns);
@@ -99,7 +99,7 @@ static void vitals_come_back_as_they_were_and_unknown_where_there_were_none(void
     assert_int_equal(back.repetition.vitals[1].limits, LIMIT_POWER | LIMIT_IDLE);
 }
 
-static void losses_keep_every_bit(void **state)
+TEST(losses_keep_every_bit)
 {
     struct random random = random_seed(test_seed(), 0);
     double step_ns[3];
@@ -115,7 +115,7 @@ static void losses_keep_every_bit(void **state)
     }
 }
 
-static void what_is_not_finite_is_null_and_comes_back_as_nan(void **state)
+TEST(what_is_not_finite_is_null_and_comes_back_as_nan)
 {
     double step_ns[3];
     struct record sent = sample_repetition(step_ns);
@@ -134,7 +134,7 @@ static void what_is_not_finite_is_null_and_comes_back_as_nan(void **state)
     assert_true(isfinite(back.repetition.losses[1]));
 }
 
-static void the_cost_of_tracing_comes_back_as_it_was(void **state)
+TEST(the_cost_of_tracing_comes_back_as_it_was)
 {
     struct record sent = { .type = RECORD_TRACING,
                            .tracing = { .steps = 40,
@@ -156,7 +156,7 @@ static void the_cost_of_tracing_comes_back_as_it_was(void **state)
 }
 
 /* Fields are numbered, so that two that change places are noticed, too. */
-static void every_field_of_a_device_comes_back(void **state)
+TEST(every_field_of_a_device_comes_back)
 {
     struct record sent;
     int number = 0;
@@ -177,7 +177,7 @@ static void every_field_of_a_device_comes_back(void **state)
     assert_memory_equal(&back.device, &sent.device, sizeof sent.device);
 }
 
-static void device_settings_and_balance_come_back_as_they_were(void **state)
+TEST(device_settings_and_balance_come_back_as_they_were)
 {
     struct record sent = {
         .type = RECORD_SCENARIO,
@@ -226,7 +226,7 @@ static void device_settings_and_balance_come_back_as_they_were(void **state)
     assert_true(back.window_seconds == 0.3);
 }
 
-static void texts_may_hold_anything(void **state)
+TEST(texts_may_hold_anything)
 {
     struct record sent = { .type = RECORD_ERROR, .text = "a \"quoted\"\nsecond line\t\\ \x01" };
 
@@ -234,7 +234,7 @@ static void texts_may_hold_anything(void **state)
     assert_string_equal(back.text, sent.text);
 }
 
-static void no_line_that_was_cut_is_a_record(void **state)
+TEST(no_line_that_was_cut_is_a_record)
 {
     double step_ns[3];
     struct record sent = sample_repetition(step_ns);
@@ -247,7 +247,7 @@ static void no_line_that_was_cut_is_a_record(void **state)
     }
 }
 
-static void garbage_is_no_record(void **state)
+TEST(garbage_is_no_record)
 {
     static const char *const lines[] = {
         "",
@@ -282,7 +282,7 @@ static char *changed(const char *from, const char *to)
     return result;
 }
 
-static void a_repetition_with_impossible_values_is_refused(void **state)
+TEST(a_repetition_with_impossible_values_is_refused)
 {
     static const struct {
         const char *from, *to;
@@ -308,7 +308,7 @@ static void a_repetition_with_impossible_values_is_refused(void **state)
     }
 }
 
-static void writing_tells_when_nobody_reads(void **state)
+TEST(writing_tells_when_nobody_reads)
 {
     struct record end = { .type = RECORD_END };
     int ends[2];
@@ -325,10 +325,4 @@ static void writing_tells_when_nobody_reads(void **state)
     close(ends[1]);
 }
 
-TESTS_EACH(NULL, forget, a_repetition_comes_back_as_it_was,
-           vitals_come_back_as_they_were_and_unknown_where_there_were_none, losses_keep_every_bit,
-           what_is_not_finite_is_null_and_comes_back_as_nan,
-           the_cost_of_tracing_comes_back_as_it_was, every_field_of_a_device_comes_back,
-           device_settings_and_balance_come_back_as_they_were, texts_may_hold_anything,
-           no_line_that_was_cut_is_a_record, garbage_is_no_record,
-           a_repetition_with_impossible_values_is_refused, writing_tells_when_nobody_reads)
+TESTS_EACH(NULL, forget)

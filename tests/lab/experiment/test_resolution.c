@@ -9,7 +9,7 @@
 
 static const struct device_properties two_cores = { .host_cores = 2, .shares_host_cores = true };
 
-static void the_nearest_bound_decides(void **state)
+TEST(the_nearest_bound_decides)
 {
     static const struct {
         struct expectation expect[3];
@@ -58,7 +58,7 @@ static void the_nearest_bound_decides(void **state)
     }
 }
 
-static void what_is_twice_as_far_takes_a_quarter_of_the_time(void **state)
+TEST(what_is_twice_as_far_takes_a_quarter_of_the_time)
 {
     assert_float_equal(resolution_seconds(0.05, 0.2, 0), 0.2, 1e-12);
     assert_float_equal(resolution_seconds(0.05, 0.2, log(1.05)), 0.2, 1e-12);
@@ -162,7 +162,7 @@ static struct rates rates_of(const struct machine *machine, const struct protoco
 
 /* At the bound itself each of the two claims is wrong, and may come in 2.5% of runs: 3.3 standard
  * deviations of the simulation are 0.8%. */
-static void what_is_just_at_its_bound_is_rarely_claimed(void **state)
+TEST(what_is_just_at_its_bound_is_rarely_claimed)
 {
     const struct protocol protocols[] = { protocol_default(false), protocol_default(true) };
 
@@ -173,7 +173,7 @@ static void what_is_just_at_its_bound_is_rarely_claimed(void **state)
     }
 }
 
-static void equal_settings_are_not_called_different(void **state)
+TEST(equal_settings_are_not_called_different)
 {
     struct protocol protocols[] = { protocol_default(false), protocol_default(true) };
 
@@ -188,7 +188,7 @@ static void equal_settings_are_not_called_different(void **state)
 }
 
 /* Short windows do not cost the verdict: what is 1.2 times beyond its bound is still seen. */
-static void what_is_beyond_its_bound_is_seen_in_short_windows(void **state)
+TEST(what_is_beyond_its_bound_is_seen_in_short_windows)
 {
     const struct protocol protocol = protocol_default(false);
 
@@ -200,7 +200,3 @@ static void what_is_beyond_its_bound_is_seen_in_short_windows(void **state)
         assert_true(rates.verdict[VERDICT_NOT_REPRODUCED] > (i < 2 ? 0.99 : 0.9));
     }
 }
-
-TESTS(the_nearest_bound_decides, what_is_twice_as_far_takes_a_quarter_of_the_time,
-      what_is_just_at_its_bound_is_rarely_claimed, equal_settings_are_not_called_different,
-      what_is_beyond_its_bound_is_seen_in_short_windows)

@@ -3,7 +3,7 @@
 #include "harness/lab/experiment/child/trace_plan.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
-static void traces_are_as_long_as_is_of_use(void **state)
+TEST(traces_are_as_long_as_is_of_use)
 {
     static const struct {
         struct trace_need need;
@@ -52,7 +52,7 @@ static void traces_are_as_long_as_is_of_use(void **state)
     }
 }
 
-static void a_window_is_disturbed_by_the_others_or_by_the_step_without_a_tracer(void **state)
+TEST(a_window_is_disturbed_by_the_others_or_by_the_step_without_a_tracer)
 {
     static const struct {
         double traced_us[5];
@@ -73,6 +73,3 @@ static void a_window_is_disturbed_by_the_others_or_by_the_step_without_a_tracer(
             trace_window_is_disturbed(cases[i].traced_us, cases[i].windows, cases[i].wait_us),
             cases[i].disturbed);
 }
-
-TESTS(traces_are_as_long_as_is_of_use,
-      a_window_is_disturbed_by_the_others_or_by_the_step_without_a_tracer)

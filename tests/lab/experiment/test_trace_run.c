@@ -33,7 +33,7 @@ static enum status record(const char *settings, const char *name, const volatile
     return status;
 }
 
-static void a_run_that_is_not_stopped_writes_its_trace(void **state)
+TEST(a_run_that_is_not_stopped_writes_its_trace)
 {
     const volatile sig_atomic_t stop = 0;
     struct tracing tracing;
@@ -44,7 +44,7 @@ static void a_run_that_is_not_stopped_writes_its_trace(void **state)
     assert_int_equal(trace_folder_files(), 2);
 }
 
-static void a_run_that_is_stopped_writes_nothing(void **state)
+TEST(a_run_that_is_stopped_writes_nothing)
 {
     const volatile sig_atomic_t stop = SIGINT;
     int files = trace_folder_files();
@@ -56,7 +56,7 @@ static void a_run_that_is_stopped_writes_nothing(void **state)
     assert_int_equal(trace_folder_files(), files);
 }
 
-static void a_run_whose_log_ended_writes_nothing(void **state)
+TEST(a_run_whose_log_ended_writes_nothing)
 {
     int files = trace_folder_files();
     struct tracing tracing;
@@ -71,5 +71,4 @@ static void a_run_whose_log_ended_writes_nothing(void **state)
     assert_int_equal(trace_folder_files(), files);
 }
 
-TESTS_WITH(trace_folder_open, trace_folder_remove, a_run_that_is_not_stopped_writes_its_trace,
-           a_run_that_is_stopped_writes_nothing, a_run_whose_log_ended_writes_nothing)
+TESTS_WITH(trace_folder_open, trace_folder_remove)

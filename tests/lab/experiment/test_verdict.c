@@ -51,7 +51,7 @@ static enum verdict give(struct setting *setting)
     return setting->result.verdict;
 }
 
-static void effects_are_medians_of_paired_factors(void **state)
+TEST(effects_are_medians_of_paired_factors)
 {
     struct setting setting;
     const struct effect *effect = &setting.result.step_time;
@@ -74,7 +74,7 @@ static void effects_are_medians_of_paired_factors(void **state)
 }
 
 /* One expectation of the step time, and what it makes of a factor and its noise. */
-static void outcomes_follow_the_interval(void **state)
+TEST(outcomes_follow_the_interval)
 {
     static const struct {
         struct expectation expectation;
@@ -167,7 +167,7 @@ static void outcomes_follow_the_interval(void **state)
     }
 }
 
-static void what_must_be_exact_may_not_vary_on_either_side(void **state)
+TEST(what_must_be_exact_may_not_vary_on_either_side)
 {
     for (int v = 0; v < VARIANT_COUNT; v++) {
         struct setting setting;
@@ -185,7 +185,7 @@ static void what_must_be_exact_may_not_vary_on_either_side(void **state)
     }
 }
 
-static void a_cost_fails_only_above_its_bound(void **state)
+TEST(a_cost_fails_only_above_its_bound)
 {
     static const struct {
         double after;
@@ -215,7 +215,7 @@ static void a_cost_fails_only_above_its_bound(void **state)
 }
 
 /* 5% of the step time, and nothing else: a row of the list, not its end. */
-static void a_step_time_that_only_has_to_change_is_judged(void **state)
+TEST(a_step_time_that_only_has_to_change_is_judged)
 {
     struct setting setting;
 
@@ -234,7 +234,7 @@ static void a_step_time_that_only_has_to_change_is_judged(void **state)
     }
 }
 
-static void a_cost_alone_reproduces_nothing(void **state)
+TEST(a_cost_alone_reproduces_nothing)
 {
     struct setting setting;
 
@@ -245,7 +245,7 @@ static void a_cost_alone_reproduces_nothing(void **state)
 }
 
 /* The same settings on both sides: what a factor of the step time and its noise are called. */
-static void an_aa_comparison_says_whether_the_same_looks_different(void **state)
+TEST(an_aa_comparison_says_whether_the_same_looks_different)
 {
     static const struct {
         double before, after;
@@ -285,7 +285,7 @@ static void an_aa_comparison_says_whether_the_same_looks_different(void **state)
     }
 }
 
-static void an_aa_comparison_expects_nothing_but_identical_losses(void **state)
+TEST(an_aa_comparison_expects_nothing_but_identical_losses)
 {
     struct setting setting;
 
@@ -311,7 +311,7 @@ static void an_aa_comparison_expects_nothing_but_identical_losses(void **state)
     assert_int_equal(give(&setting), VERDICT_FAILED);
 }
 
-static void too_few_pairs_decide_only_what_is_exact(void **state)
+TEST(too_few_pairs_decide_only_what_is_exact)
 {
     struct setting setting;
 
@@ -329,7 +329,7 @@ static void too_few_pairs_decide_only_what_is_exact(void **state)
     }
 }
 
-static void the_worst_outcome_gives_the_verdict(void **state)
+TEST(the_worst_outcome_gives_the_verdict)
 {
     struct setting setting;
 
@@ -355,7 +355,7 @@ static void the_worst_outcome_gives_the_verdict(void **state)
     assert_float_equal(setting.result.step_time.factor, 1.5, 0.02);
 }
 
-static void losses_must_agree_as_far_as_is_stated(void **state)
+TEST(losses_must_agree_as_far_as_is_stated)
 {
     static const struct {
         enum loss_check check;
@@ -400,7 +400,7 @@ static void losses_must_agree_as_far_as_is_stated(void **state)
 }
 
 /* A NaN on both sides is not agreement, and a later finite loss does not hide it. */
-static void two_broken_losses_do_not_agree(void **state)
+TEST(two_broken_losses_do_not_agree)
 {
     struct setting setting;
 
@@ -411,7 +411,7 @@ static void two_broken_losses_do_not_agree(void **state)
     assert_true(isnan(setting.result.loss_difference));
 }
 
-static void no_pair_is_a_failure(void **state)
+TEST(no_pair_is_a_failure)
 {
     struct setting setting;
 
@@ -423,7 +423,7 @@ static void no_pair_is_a_failure(void **state)
 }
 
 /* Others can hide a time's change, but no count, and what shows nevertheless is reproduced. */
-static void what_others_may_hide_is_undecided(void **state)
+TEST(what_others_may_hide_is_undecided)
 {
     static const struct {
         double before, others, stolen;
@@ -455,7 +455,7 @@ static void what_others_may_hide_is_undecided(void **state)
 }
 
 /* A balance that was measured beside others says nothing of the machine: they come before it. */
-static void what_is_skipped_or_takes_long_beside_others_is_undecided(void **state)
+TEST(what_is_skipped_or_takes_long_beside_others_is_undecided)
 {
     static const struct {
         double others;
@@ -484,7 +484,7 @@ static void what_is_skipped_or_takes_long_beside_others_is_undecided(void **stat
 }
 
 /* A quota stops threads in the middle of a window, as others do. */
-static void a_quota_is_named_when_nothing_is_decided(void **state)
+TEST(a_quota_is_named_when_nothing_is_decided)
 {
     static const struct {
         double before, quota;
@@ -507,7 +507,7 @@ static void a_quota_is_named_when_nothing_is_decided(void **state)
     }
 }
 
-static void the_worst_count_of_damaged_samples_is_kept(void **state)
+TEST(the_worst_count_of_damaged_samples_is_kept)
 {
     struct setting setting;
 
@@ -518,7 +518,7 @@ static void the_worst_count_of_damaged_samples_is_kept(void **state)
     assert_int_equal(setting.result.damaged_samples, 4);
 }
 
-static void names_are_those_of_the_result_files(void **state)
+TEST(names_are_those_of_the_result_files)
 {
     assert_string_equal(verdict_name(VERDICT_NOT_REPRODUCED), "not reproduced");
     assert_string_equal(verdict_name(VERDICT_NO_DIFFERENCE), "no difference");
@@ -528,14 +528,3 @@ static void names_are_those_of_the_result_files(void **state)
     assert_string_equal(outcome_name(OUTCOME_NOT_BOUND), "not bound");
     assert_string_equal(outcome_name((enum outcome)17), "unknown");
 }
-
-TESTS(effects_are_medians_of_paired_factors, outcomes_follow_the_interval,
-      what_must_be_exact_may_not_vary_on_either_side, a_cost_fails_only_above_its_bound,
-      a_step_time_that_only_has_to_change_is_judged, a_cost_alone_reproduces_nothing,
-      an_aa_comparison_says_whether_the_same_looks_different,
-      an_aa_comparison_expects_nothing_but_identical_losses,
-      too_few_pairs_decide_only_what_is_exact, the_worst_outcome_gives_the_verdict,
-      losses_must_agree_as_far_as_is_stated, two_broken_losses_do_not_agree, no_pair_is_a_failure,
-      what_others_may_hide_is_undecided, what_is_skipped_or_takes_long_beside_others_is_undecided,
-      a_quota_is_named_when_nothing_is_decided, the_worst_count_of_damaged_samples_is_kept,
-      names_are_those_of_the_result_files)

@@ -20,7 +20,7 @@ static void assert_as_predicted(const struct kernel_lesson *lesson, int arch)
                  lesson_verdict_name(result.verdict), result.reason);
 }
 
-static void each_pair_computes_the_same_and_counts_as_predicted(void **state)
+TEST(each_pair_computes_the_same_and_counts_as_predicted)
 {
     clock_t begin = clock();
 
@@ -37,7 +37,7 @@ static bool depends_on_arch(const struct kernel_lesson *lesson)
     return false;
 }
 
-static void what_depends_on_the_architecture_is_predicted_for_each(void **state)
+TEST(what_depends_on_the_architecture_is_predicted_for_each)
 {
     int count = 0;
 
@@ -50,7 +50,7 @@ static void what_depends_on_the_architecture_is_predicted_for_each(void **state)
 }
 
 /* Every number that is predicted, one at a time: by 1, or by three times what it may be off. */
-static void a_wrong_prediction_is_not_as_predicted(void **state)
+TEST(a_wrong_prediction_is_not_as_predicted)
 {
     for (int i = 0; kernel_lessons[i] != NULL; i++) {
         struct lesson_result result;
@@ -73,7 +73,7 @@ static void a_wrong_prediction_is_not_as_predicted(void **state)
     }
 }
 
-static void a_count_that_is_missing_is_not_as_predicted(void **state)
+TEST(a_count_that_is_missing_is_not_as_predicted)
 {
     const struct prediction prediction = { KERNEL_COUNT_SECTORS_PER_LOAD, ON_ALL(4), ON_ALL(4),
                                            .within = 0 };
@@ -92,7 +92,7 @@ static void assert_fails(const struct kernel_lesson *lesson, const char *reason)
     assert_true(isnan(result.counts[0].of[KERNEL_COUNT_GLOBAL_LOADS]));
 }
 
-static void results_that_differ_fail(void **state)
+TEST(results_that_differ_fail)
 {
     struct kernel_lesson planted = *kernel_lesson_find("few_loads_in_flight");
 
@@ -100,7 +100,7 @@ static void results_that_differ_fail(void **state)
     assert_fails(&planted, "do not compute the same");
 }
 
-static void a_step_between_that_differs_fails(void **state)
+TEST(a_step_between_that_differs_fails)
 {
     struct kernel_lesson planted = *kernel_lesson_find("serial_reduction");
 
@@ -108,7 +108,7 @@ static void a_step_between_that_differs_fails(void **state)
     assert_fails(&planted, "before and between do not compute the same");
 }
 
-static void an_access_out_of_bounds_fails(void **state)
+TEST(an_access_out_of_bounds_fails)
 {
     struct kernel_lesson planted = *kernel_lesson_find("uncoalesced_access");
 
@@ -116,7 +116,7 @@ static void an_access_out_of_bounds_fails(void **state)
     assert_fails(&planted, "out of bounds at uncoalesced_access.cu:");
 }
 
-static void kernels_that_are_not_there_fail(void **state)
+TEST(kernels_that_are_not_there_fail)
 {
     struct kernel_lesson planted = *kernel_lesson_find("no_reuse");
 
@@ -124,7 +124,7 @@ static void kernels_that_are_not_there_fail(void **state)
     assert_fails(&planted, "reuse.ptx");
 }
 
-static void registers_are_those_of_ptxas(void **state)
+TEST(registers_are_those_of_ptxas)
 {
     assert_int_equal(lesson_needs("nothing_before", ARCH_80).registers, 0);
     for (int i = 0; kernel_lessons[i] != NULL; i++)
@@ -173,7 +173,7 @@ static bool something_moves(const struct kernel_lesson *lesson, int arch)
     return false;
 }
 
-static void every_lesson_is_whole(void **state)
+TEST(every_lesson_is_whole)
 {
     int count = 0;
 
@@ -199,7 +199,7 @@ static void every_lesson_is_whole(void **state)
 }
 
 /* The program has the source and the PTX of each lesson and of kernels/strides, and the table. */
-static void every_file_belongs_to_a_lesson(void **state)
+TEST(every_file_belongs_to_a_lesson)
 {
     int files = 0, lessons = 0;
 
@@ -209,10 +209,3 @@ static void every_file_belongs_to_a_lesson(void **state)
     for (int i = 0; i < lessons; i++)
         assert_non_null(strstr(lesson_source(kernel_lessons[i]), kernel_lessons[i]->name));
 }
-
-TESTS(each_pair_computes_the_same_and_counts_as_predicted,
-      what_depends_on_the_architecture_is_predicted_for_each,
-      a_wrong_prediction_is_not_as_predicted, a_count_that_is_missing_is_not_as_predicted,
-      results_that_differ_fail, a_step_between_that_differs_fails, an_access_out_of_bounds_fails,
-      kernels_that_are_not_there_fail, registers_are_those_of_ptxas, every_lesson_is_whole,
-      every_file_belongs_to_a_lesson)

@@ -126,12 +126,10 @@ static void lack_of_memory_is_said(const char *name)
     assert_in_range(tried, 30, 100000);
 }
 
-static void lack_of_memory_is_said_of_a_kernel(void **state)
+TEST(lack_of_memory_is_said_of_a_kernel)
 {
     lack_of_memory_is_said("bank_conflicts_before");     /* shared memory, barriers */
     lack_of_memory_is_said("divergent_branches_before"); /* lanes that part */
     lack_of_memory_is_said("contended_atomics_before");
     lack_of_memory_is_said("register_spills_before"); /* local memory */
 }
-
-TESTS(lack_of_memory_is_said_of_a_kernel)

@@ -17,7 +17,7 @@ static const char *const doubled =
     "ld.global.f32 %f1, [%rd1]; add.f32 %f2, %f1, %f1; st.global.f32 [%rd2], %f2;\n"
     "END: ret;\n}\n";
 
-static void arguments_are_read(void **state)
+TEST(arguments_are_read)
 {
     struct kernel_argument arguments[KERNEL_ARGUMENTS_MOST];
     int count;
@@ -41,7 +41,7 @@ static void arguments_are_read(void **state)
     assert_int_equal(arguments[7].pattern, KERNEL_ZERO);
 }
 
-static void wrong_arguments_are_refused(void **state)
+TEST(wrong_arguments_are_refused)
 {
     static const char *const texts[] = { "x32[4]",  "f32",         "f32[0]",   "f32[1.5]",
                                          "f32[4",   "f32[4]:rand", "i32:zero", "f32[4]:1x",
@@ -54,7 +54,7 @@ static void wrong_arguments_are_refused(void **state)
             fail_msg("'%s' was taken", texts[i]);
 }
 
-static void arrays_are_filled(void **state)
+TEST(arrays_are_filled)
 {
     static const struct {
         const char *text;
@@ -76,7 +76,7 @@ static void arrays_are_filled(void **state)
     }
 }
 
-static void a_kernel_runs_alone(void **state)
+TEST(a_kernel_runs_alone)
 {
     struct kernel_argument arguments[3];
     struct kernel_run run = { .ptx = doubled,
@@ -111,7 +111,7 @@ static void a_kernel_runs_alone(void **state)
     kernel_outcome_release(&outcome);
 }
 
-static void what_does_not_fit_the_kernel_is_refused(void **state)
+TEST(what_does_not_fit_the_kernel_is_refused)
 {
     static const struct {
         const char *kernel, *arguments, *says;
@@ -143,7 +143,7 @@ static void what_does_not_fit_the_kernel_is_refused(void **state)
 }
 
 /* By hand, from the table of the programming guide. */
-static void resident_warps_are_those_that_fit(void **state)
+TEST(resident_warps_are_those_that_fit)
 {
     static const struct {
         int number, threads, registers, shared, warps;
@@ -168,7 +168,7 @@ static void resident_warps_are_those_that_fit(void **state)
     }
 }
 
-static void a_grid_takes_waves(void **state)
+TEST(a_grid_takes_waves)
 {
     struct residency residency;
 
@@ -186,7 +186,7 @@ static void a_grid_takes_waves(void **state)
 }
 
 /* By hand, from the table of docs/kernels.md: of 132 multiprocessors at 1.98 GHz, or of one. */
-static void the_slowest_part_bounds_the_time(void **state)
+TEST(the_slowest_part_bounds_the_time)
 {
     static const struct {
         unsigned blocks;
@@ -235,7 +235,3 @@ static void the_slowest_part_bounds_the_time(void **state)
         assert_true(bound.cold_ns >= bound.ns[bound.by]);
     }
 }
-
-TESTS(arguments_are_read, wrong_arguments_are_refused, arrays_are_filled, a_kernel_runs_alone,
-      what_does_not_fit_the_kernel_is_refused, resident_warps_are_those_that_fit,
-      a_grid_takes_waves, the_slowest_part_bounds_the_time)

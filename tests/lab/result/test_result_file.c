@@ -172,7 +172,7 @@ static cJSON *read_document(const struct result_file *file)
     return root;
 }
 
-static void before_a_scenario_is_complete_nothing_is_written(void **state)
+TEST(before_a_scenario_is_complete_nothing_is_written)
 {
     struct place *place = *state;
     struct result_file *file = open_file(place);
@@ -188,7 +188,7 @@ static void before_a_scenario_is_complete_nothing_is_written(void **state)
     assert_int_equal(files_in(place->folder), 0);
 }
 
-static void context_has_the_members_of_google_benchmark(void **state)
+TEST(context_has_the_members_of_google_benchmark)
 {
     struct place *place = *state;
     struct result_file *file = open_file(place);
@@ -224,7 +224,7 @@ static void context_has_the_members_of_google_benchmark(void **state)
     cJSON_Delete(root);
 }
 
-static void a_row_each_repetition_and_four_aggregates(void **state)
+TEST(a_row_each_repetition_and_four_aggregates)
 {
     static const char *const order[] = {
         "name",
@@ -262,7 +262,7 @@ static void a_row_each_repetition_and_four_aggregates(void **state)
     assert_true(number(row, "syncs_per_step") == 0);
 }
 
-static void aggregates_are_those_of_the_repetitions(void **state)
+TEST(aggregates_are_those_of_the_repetitions)
 {
     struct place *place = *state;
     const cJSON *root = write_one(place), *row;
@@ -285,7 +285,7 @@ static void aggregates_are_those_of_the_repetitions(void **state)
     assert_null(cJSON_GetObjectItemCaseSensitive(row, "syncs_per_step"));
 }
 
-static void one_repetition_has_no_aggregates(void **state)
+TEST(one_repetition_has_no_aggregates)
 {
     struct place *place = *state;
     const cJSON *root;
@@ -297,7 +297,7 @@ static void one_repetition_has_no_aggregates(void **state)
 }
 
 /* A flag on the row itself, which stays: and no word of vitals where the device tells none. */
-static void throttled_repetitions_are_labelled_and_kept(void **state)
+TEST(throttled_repetitions_are_labelled_and_kept)
 {
     struct place *place = *state;
     const cJSON *scenario, *samples, *vitals;
@@ -326,7 +326,7 @@ static void throttled_repetitions_are_labelled_and_kept(void **state)
     assert_null(cJSON_GetObjectItemCaseSensitive(cJSON_GetArrayItem(samples, 0), "vitals_before"));
 }
 
-static void a_gpu_tells_all_and_what_it_does_not_know_is_unknown(void **state)
+TEST(a_gpu_tells_all_and_what_it_does_not_know_is_unknown)
 {
     static const char *const known[][2] = {
         { "device_health_source", "NVML, driver 580.65.06" },
@@ -366,7 +366,7 @@ static void a_gpu_tells_all_and_what_it_does_not_know_is_unknown(void **state)
     cJSON_Delete(root);
 }
 
-static void skipped_and_failed_scenarios_have_no_rows(void **state)
+TEST(skipped_and_failed_scenarios_have_no_rows)
 {
     struct place *place = *state;
     struct scenario_result skipped, failed;
@@ -395,7 +395,7 @@ static void skipped_and_failed_scenarios_have_no_rows(void **state)
     fixture_release(&failed);
 }
 
-static void older_results_stay_until_a_scenario_was_measured(void **state)
+TEST(older_results_stay_until_a_scenario_was_measured)
 {
     struct place *place = *state;
     struct scenario_result skipped;
@@ -422,7 +422,7 @@ static void older_results_stay_until_a_scenario_was_measured(void **state)
 }
 
 /* Else a history would take them for a new run. */
-static void rows_of_an_earlier_run_keep_its_date(void **state)
+TEST(rows_of_an_earlier_run_keep_its_date)
 {
     static const char date[] = "2020-01-02T03:04:05+00:00";
     struct place *place = *state;
@@ -458,7 +458,7 @@ static void rows_of_an_earlier_run_keep_its_date(void **state)
     }
 }
 
-static void repetitions_can_be_left_out(void **state)
+TEST(repetitions_can_be_left_out)
 {
     struct place *place = *state;
     struct result_file *file = open_file(place);
@@ -475,7 +475,7 @@ static void repetitions_can_be_left_out(void **state)
 }
 
 /* Nobody who looks for "/after" finds a side of it. */
-static void an_aa_comparison_is_told_from_before_and_after(void **state)
+TEST(an_aa_comparison_is_told_from_before_and_after)
 {
     struct place *place = *state;
     const cJSON *scenario, *row;
@@ -502,7 +502,7 @@ static void an_aa_comparison_is_told_from_before_and_after(void **state)
     assert_near(number(scenario, "effect"), 1.02, 1e-9);
 }
 
-static void a_scenario_carries_all_that_was_measured(void **state)
+TEST(a_scenario_carries_all_that_was_measured)
 {
     struct place *place = *state;
     const cJSON *scenario, *expectation, *repetition;
@@ -550,7 +550,7 @@ static void a_scenario_carries_all_that_was_measured(void **state)
     free(whole);
 }
 
-static void a_doubtful_mfu_is_null_and_says_why(void **state)
+TEST(a_doubtful_mfu_is_null_and_says_why)
 {
     struct place *place = *state;
     const cJSON *after;
@@ -564,7 +564,7 @@ static void a_doubtful_mfu_is_null_and_says_why(void **state)
     assert_non_null(strstr(text(after, "mfu_doubt"), "at 1.25 times the peak"));
 }
 
-static void traces_are_named_from_the_file_on(void **state)
+TEST(traces_are_named_from_the_file_on)
 {
     struct place *place = *state;
     const cJSON *scenario, *tracing;
@@ -595,7 +595,7 @@ static void traces_are_named_from_the_file_on(void **state)
                         "tracing: the disk is full");
 }
 
-static void without_traces_both_are_null(void **state)
+TEST(without_traces_both_are_null)
 {
     struct place *place = *state;
     const cJSON *root = write_one(place), *scenario;
@@ -608,7 +608,7 @@ static void without_traces_both_are_null(void **state)
     }
 }
 
-static void broken_utf8_becomes_the_replacement_character(void **state)
+TEST(broken_utf8_becomes_the_replacement_character)
 {
     static const struct {
         const char *given, *expected;
@@ -632,7 +632,7 @@ static void broken_utf8_becomes_the_replacement_character(void **state)
 
 /* --- One whole file at every moment --- */
 
-static void a_second_run_replaces_the_first(void **state)
+TEST(a_second_run_replaces_the_first)
 {
     struct place *place = *state;
     struct stat status;
@@ -649,7 +649,7 @@ static void a_second_run_replaces_the_first(void **state)
     umask(mask);
 }
 
-static void folders_are_made_with_their_parents(void **state)
+TEST(folders_are_made_with_their_parents)
 {
     struct place *place = *state;
     struct result_file *file = NULL;
@@ -665,7 +665,7 @@ static void folders_are_made_with_their_parents(void **state)
     rmdir(folder);
 }
 
-static void what_cannot_be_a_folder_is_refused_with_its_name(void **state)
+TEST(what_cannot_be_a_folder_is_refused_with_its_name)
 {
     struct place *place = *state;
     struct result_file *file = NULL;
@@ -691,7 +691,7 @@ static void what_cannot_be_a_folder_is_refused_with_its_name(void **state)
     unlink(plain);
 }
 
-static void a_folder_that_vanished_is_an_error_and_nothing_else(void **state)
+TEST(a_folder_that_vanished_is_an_error_and_nothing_else)
 {
     struct place *place = *state;
     struct result_file *file = open_file(place);
@@ -725,7 +725,7 @@ static void fail_to_add(const struct place *place, struct result_file *file, con
     free(after);
 }
 
-static void a_limit_on_file_sizes_leaves_the_last_file_whole(void **state)
+TEST(a_limit_on_file_sizes_leaves_the_last_file_whole)
 {
     struct place *place = *state;
     struct result_file *file = open_file(place);
@@ -773,7 +773,7 @@ static int fill_a_disk(const struct place *place)
     return failures;
 }
 
-static void a_full_disk_leaves_the_last_file_whole(void **state)
+TEST(a_full_disk_leaves_the_last_file_whole)
 {
     int ended;
     pid_t child = fork();
@@ -813,37 +813,11 @@ static int write_for_others(const char *folder)
     return status_exit_code(status);
 }
 
-#define IN_A_PLACE(test) cmocka_unit_test_setup_teardown(test, make_place, remove_place)
+TESTS_EACH(make_place, remove_place)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        IN_A_PLACE(before_a_scenario_is_complete_nothing_is_written),
-        IN_A_PLACE(older_results_stay_until_a_scenario_was_measured),
-        IN_A_PLACE(rows_of_an_earlier_run_keep_its_date),
-        IN_A_PLACE(repetitions_can_be_left_out),
-        IN_A_PLACE(context_has_the_members_of_google_benchmark),
-        IN_A_PLACE(a_row_each_repetition_and_four_aggregates),
-        IN_A_PLACE(aggregates_are_those_of_the_repetitions),
-        IN_A_PLACE(one_repetition_has_no_aggregates),
-        IN_A_PLACE(throttled_repetitions_are_labelled_and_kept),
-        IN_A_PLACE(a_gpu_tells_all_and_what_it_does_not_know_is_unknown),
-        IN_A_PLACE(skipped_and_failed_scenarios_have_no_rows),
-        IN_A_PLACE(a_doubtful_mfu_is_null_and_says_why),
-        IN_A_PLACE(traces_are_named_from_the_file_on),
-        IN_A_PLACE(without_traces_both_are_null),
-        IN_A_PLACE(an_aa_comparison_is_told_from_before_and_after),
-        IN_A_PLACE(a_scenario_carries_all_that_was_measured),
-        cmocka_unit_test(broken_utf8_becomes_the_replacement_character),
-        IN_A_PLACE(a_second_run_replaces_the_first),
-        IN_A_PLACE(folders_are_made_with_their_parents),
-        IN_A_PLACE(what_cannot_be_a_folder_is_refused_with_its_name),
-        IN_A_PLACE(a_folder_that_vanished_is_an_error_and_nothing_else),
-        IN_A_PLACE(a_limit_on_file_sizes_leaves_the_last_file_whole),
-        IN_A_PLACE(a_full_disk_leaves_the_last_file_whole),
-    };
-
     if (argc == 3 && strcmp(argv[1], "--write") == 0)
         return write_for_others(argv[2]);
-    return cmocka_run_group_tests_name("result file", tests, NULL, NULL);
+    return tests_run(argc, argv);
 }

@@ -133,7 +133,7 @@ static void assert_names(const char *traces)
     assert_string_equal(found.names[0], traces);
 }
 
-static void older_results_stay_until_a_scenario_is_complete(void **state)
+TEST(older_results_stay_until_a_scenario_is_complete)
 {
     struct result_file *file;
 
@@ -160,7 +160,7 @@ static void older_results_stay_until_a_scenario_is_complete(void **state)
     assert_false(is_there("traces"));
 }
 
-static void a_run_without_a_complete_scenario_leaves_no_trace_of_itself(void **state)
+TEST(a_run_without_a_complete_scenario_leaves_no_trace_of_itself)
 {
     struct result_file *file;
 
@@ -175,7 +175,7 @@ static void a_run_without_a_complete_scenario_leaves_no_trace_of_itself(void **s
     assert_true(is_there("traces/item_sync.before.json.gz"));
 }
 
-static void traces_that_the_file_does_not_name_are_removed_at_the_end(void **state)
+TEST(traces_that_the_file_does_not_name_are_removed_at_the_end)
 {
     struct result_file *file = begin(true);
 
@@ -204,7 +204,7 @@ static void a_killed_run(bool complete)
     assert_true(WIFSIGNALED(ended));
 }
 
-static void traces_of_all_ranks_stay_and_go_with_that_of_the_first(void **state)
+TEST(traces_of_all_ranks_stay_and_go_with_that_of_the_first)
 {
     struct result_file *file = begin(true);
 
@@ -221,7 +221,7 @@ static void traces_of_all_ranks_stay_and_go_with_that_of_the_first(void **state)
     assert_true(is_there("traces-2/item_sync.before.json.gz"));
 }
 
-static void the_next_run_removes_what_a_killed_one_left(void **state)
+TEST(the_next_run_removes_what_a_killed_one_left)
 {
     a_whole_run(true);
     a_killed_run(false);
@@ -240,7 +240,7 @@ static void the_next_run_removes_what_a_killed_one_left(void **state)
 }
 
 /* Between the rename of result.json and the removal of the older traces. */
-static void a_run_killed_while_it_replaced_is_tidied_up(void **state)
+TEST(a_run_killed_while_it_replaced_is_tidied_up)
 {
     a_whole_run(true);
     a_whole_run(true);
@@ -254,7 +254,7 @@ static void a_run_killed_while_it_replaced_is_tidied_up(void **state)
     assert_false(is_there("traces"));
 }
 
-static void a_list_that_names_others_removes_nothing(void **state)
+TEST(a_list_that_names_others_removes_nothing)
 {
     make("mine");
     make("traces-x");
@@ -266,7 +266,7 @@ static void a_list_that_names_others_removes_nothing(void **state)
     assert_true(is_there("traces-x/item_sync.before.json.gz"));
 }
 
-static void files_of_the_user_stay(void **state)
+TEST(files_of_the_user_stay)
 {
     make("traces");
     put("traces/item_sync.before.json.gz", "not of a result: it stays");
@@ -320,7 +320,7 @@ static void a_run_of_another_scenario(void)
     assert_int_equal(rename("/tmp/chokepoint-moved", below("traces/precision.after.json.gz")), 0);
 }
 
-static void other_scenarios_stay_with_their_traces(void **state)
+TEST(other_scenarios_stay_with_their_traces)
 {
     struct result_file *file;
     int rows;
@@ -345,7 +345,7 @@ static void other_scenarios_stay_with_their_traces(void **state)
     assert_true(is_there("traces/precision.before.json.gz"));
 }
 
-static void a_scenario_without_a_row_replaces_none_that_has_some(void **state)
+TEST(a_scenario_without_a_row_replaces_none_that_has_some)
 {
     struct result_file *file;
     struct scenario_result result;
@@ -364,7 +364,7 @@ static void a_scenario_without_a_row_replaces_none_that_has_some(void **state)
     assert_int_equal(count_of("\"skipped\""), 0);
 }
 
-static void results_of_another_machine_are_set_aside(void **state)
+TEST(results_of_another_machine_are_set_aside)
 {
     char aside[80], name[200];
     struct result_file *file;
@@ -388,7 +388,7 @@ static void results_of_another_machine_are_set_aside(void **state)
     assert_int_equal(nftw(aside, remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
 }
 
-static void a_result_file_of_another_program_is_not_replaced(void **state)
+TEST(a_result_file_of_another_program_is_not_replaced)
 {
     static const char *const others[] = { "{\"context\": {}, \"benchmarks\": []}", "{}", "",
                                           "text" };
@@ -401,7 +401,7 @@ static void a_result_file_of_another_program_is_not_replaced(void **state)
 }
 
 /* A second run in the same process, since a lock belongs to the opened file. */
-static void a_second_run_is_refused_until_the_first_has_ended(void **state)
+TEST(a_second_run_is_refused_until_the_first_has_ended)
 {
     struct result_file *first = begin(true);
 
@@ -415,7 +415,7 @@ static void a_second_run_is_refused_until_the_first_has_ended(void **state)
 
 /* A child that is still there after its parent was killed has the lock open, and the parent could
  * not remove the file. */
-static void the_folder_is_locked_while_a_child_has_the_lock(void **state)
+TEST(the_folder_is_locked_while_a_child_has_the_lock)
 {
     struct result_file *first = begin(true);
     int kept = dup(result_file_folder(first)->lock);
@@ -431,15 +431,4 @@ static void the_folder_is_locked_while_a_child_has_the_lock(void **state)
     result_file_close(begin(true));
 }
 
-TESTS_EACH(make_folder, remove_folder, older_results_stay_until_a_scenario_is_complete,
-           a_run_without_a_complete_scenario_leaves_no_trace_of_itself,
-           traces_that_the_file_does_not_name_are_removed_at_the_end,
-           traces_of_all_ranks_stay_and_go_with_that_of_the_first,
-           the_next_run_removes_what_a_killed_one_left, a_run_killed_while_it_replaced_is_tidied_up,
-           a_list_that_names_others_removes_nothing, files_of_the_user_stay,
-           other_scenarios_stay_with_their_traces,
-           a_scenario_without_a_row_replaces_none_that_has_some,
-           results_of_another_machine_are_set_aside,
-           a_result_file_of_another_program_is_not_replaced,
-           a_second_run_is_refused_until_the_first_has_ended,
-           the_folder_is_locked_while_a_child_has_the_lock)
+TESTS_EACH(make_folder, remove_folder)

@@ -65,7 +65,7 @@ static void assert_not_said(const char *piece)
         fail_msg("\"%s\" is in: %s", piece, text);
 }
 
-static void the_table_says_what_changed_by_how_much_and_the_verdict(void **state)
+TEST(the_table_says_what_changed_by_how_much_and_the_verdict)
 {
     print_in(page_console(stdout, COLOR_NEVER), 80, 2);
     assert_said("item_sync  loss_every 1 -> 20");
@@ -84,7 +84,7 @@ static void the_table_says_what_changed_by_how_much_and_the_verdict(void **state
 }
 
 /* The fixture's metrics are their own numbers. */
-static void utilisation_is_said_as_far_as_it_was_measured(void **state)
+TEST(utilisation_is_said_as_far_as_it_was_measured)
 {
     struct utilisation before;
 
@@ -108,7 +108,7 @@ static void utilisation_is_said_as_far_as_it_was_measured(void **state)
 }
 
 /* The fixture's loop reports METRIC_REPORTED_STEP_TIME us. */
-static void a_reported_step_above_the_peak_is_faster_than_the_hardware(void **state)
+TEST(a_reported_step_above_the_peak_is_faster_than_the_hardware)
 {
     const double reported = METRIC_MODEL_FLOPS_PER_STEP / (METRIC_REPORTED_STEP_TIME / 1e6);
     char said[UTILISATION_TOO_FAST];
@@ -129,7 +129,7 @@ static void a_reported_step_above_the_peak_is_faster_than_the_hardware(void **st
 
 /* A step is not faster than the largest product, so the peak is wrong, for both who are held
  * against it. */
-static void a_share_above_the_peak_is_doubtful(void **state)
+TEST(a_share_above_the_peak_is_doubtful)
 {
     const char *reason = "MFU is doubtful: a step computed at 1.25 times the peak, so the device";
     struct utilisation before;
@@ -153,7 +153,7 @@ static void a_share_above_the_peak_is_doubtful(void **state)
     assert_not_said("125%");
 }
 
-static void throttled_windows_are_named_on_the_console_and_in_markdown(void **state)
+TEST(throttled_windows_are_named_on_the_console_and_in_markdown)
 {
     const char *sentence = "2 of 18 windows were throttled (power, thermal); they still count";
     char line[128];
@@ -167,7 +167,7 @@ static void throttled_windows_are_named_on_the_console_and_in_markdown(void **st
     assert_said(sentence);
 }
 
-static void what_others_took_is_said_from_a_tenth_of_the_cores_on(void **state)
+TEST(what_others_took_is_said_from_a_tenth_of_the_cores_on)
 {
     static const struct {
         struct cpu_loss loss;
@@ -191,7 +191,7 @@ static void what_others_took_is_said_from_a_tenth_of_the_cores_on(void **state)
     }
 }
 
-static void what_was_promised_and_not_seen_is_said_at_the_end(void **state)
+TEST(what_was_promised_and_not_seen_is_said_at_the_end)
 {
     take(fixture_not_reproduced);
     print_table(COLOR_NEVER);
@@ -210,7 +210,7 @@ static void what_was_promised_and_not_seen_is_said_at_the_end(void **state)
 }
 
 /* Too few pairs make the longest interval, and an outcome stands at the end of the row. */
-static void no_row_is_wider_than_the_terminal(void **state)
+TEST(no_row_is_wider_than_the_terminal)
 {
     take(fixture_not_reproduced);
     result->expectations[0].outcome = OUTCOME_UNDECIDED;
@@ -225,7 +225,7 @@ static void no_row_is_wider_than_the_terminal(void **state)
     }
 }
 
-static void the_sides_of_an_aa_comparison_are_not_called_before_and_after(void **state)
+TEST(the_sides_of_an_aa_comparison_are_not_called_before_and_after)
 {
     take(fixture_aa);
     print_table(COLOR_ALWAYS);
@@ -248,7 +248,7 @@ static void the_sides_of_an_aa_comparison_are_not_called_before_and_after(void *
     assert_said("- **small_batch**: a false alarm");
 }
 
-static void a_trace_that_could_not_be_written_is_said_with_its_reason(void **state)
+TEST(a_trace_that_could_not_be_written_is_said_with_its_reason)
 {
     print_table(COLOR_NEVER);
     assert_not_said("no trace");
@@ -258,7 +258,7 @@ static void a_trace_that_could_not_be_written_is_said_with_its_reason(void **sta
     assert_not_said("no trace before");
 }
 
-static void colours_only_where_asked_for(void **state)
+TEST(colours_only_where_asked_for)
 {
     print_table(COLOR_ALWAYS);
     assert_said("\033[32mreproduced\033[0m");
@@ -269,7 +269,7 @@ static void colours_only_where_asked_for(void **state)
     assert_false(console_is_coloured(COLOR_NEVER, stdout));
 }
 
-static void markdown_has_as_many_cells_in_every_row(void **state)
+TEST(markdown_has_as_many_cells_in_every_row)
 {
     int rows = 0;
 
@@ -288,7 +288,7 @@ static void markdown_has_as_many_cells_in_every_row(void **state)
 }
 
 /* A change the other way is said as such, whatever direction the expectation has. */
-static void an_effect_below_one_is_said_the_other_way_round(void **state)
+TEST(an_effect_below_one_is_said_the_other_way_round)
 {
     struct summary_row rows[SUMMARY_ROWS];
 
@@ -302,7 +302,7 @@ static void an_effect_below_one_is_said_the_other_way_round(void **state)
     assert_string_equal(rows[0].change.effect, "not measured");
 }
 
-static void what_should_grow_is_said_to_go_up(void **state)
+TEST(what_should_grow_is_said_to_go_up)
 {
     static const struct expectation grows = { .metric = METRIC_SAMPLES_PER_SECOND,
                                               .direction = GROWS,
@@ -325,14 +325,4 @@ static void what_should_grow_is_said_to_go_up(void **state)
     assert_string_equal(words, "items_per_second: up at least 1.5x");
 }
 
-TESTS_EACH(begin, end, the_table_says_what_changed_by_how_much_and_the_verdict,
-           utilisation_is_said_as_far_as_it_was_measured,
-           a_reported_step_above_the_peak_is_faster_than_the_hardware,
-           a_share_above_the_peak_is_doubtful,
-           throttled_windows_are_named_on_the_console_and_in_markdown,
-           what_others_took_is_said_from_a_tenth_of_the_cores_on,
-           what_was_promised_and_not_seen_is_said_at_the_end, no_row_is_wider_than_the_terminal,
-           the_sides_of_an_aa_comparison_are_not_called_before_and_after,
-           a_trace_that_could_not_be_written_is_said_with_its_reason, colours_only_where_asked_for,
-           markdown_has_as_many_cells_in_every_row, an_effect_below_one_is_said_the_other_way_round,
-           what_should_grow_is_said_to_go_up)
+TESTS_EACH(begin, end)

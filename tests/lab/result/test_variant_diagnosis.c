@@ -65,7 +65,7 @@ static void release(struct scenario_result *result)
     scenario_result_release(result);
 }
 
-static void findings_are_right_or_wrong_by_the_scenario_and_its_device(void **state)
+TEST(findings_are_right_or_wrong_by_the_scenario_and_its_device)
 {
     static const struct {
         const char *before, *after;
@@ -94,7 +94,7 @@ static void findings_are_right_or_wrong_by_the_scenario_and_its_device(void **st
     }
 }
 
-static void a_line_tells_the_first_finding_its_gains_and_what_is_left(void **state)
+TEST(a_line_tells_the_first_finding_its_gains_and_what_is_left)
 {
     static const char *const cases[][3] = {
         { "host_sync! data_loading!", "data_loading! host_sync",
@@ -115,7 +115,7 @@ static void a_line_tells_the_first_finding_its_gains_and_what_is_left(void **sta
     }
 }
 
-static void tables_have_the_line_on_the_console_and_in_markdown(void **state)
+TEST(tables_have_the_line_on_the_console_and_in_markdown)
 {
     struct scenario_result result = result_with("host_sync!", "data_loading!");
     char *text[2];
@@ -154,7 +154,7 @@ static cJSON *findings_of(const struct scenario_result *result)
     return parsed;
 }
 
-static void json_has_both_sides_and_how_they_agree(void **state)
+TEST(json_has_both_sides_and_how_they_agree)
 {
     struct scenario_result result = result_with("data_loading! host_sync!", "data_loading!");
     cJSON *root = findings_of(&result);
@@ -171,7 +171,7 @@ static void json_has_both_sides_and_how_they_agree(void **state)
     release(&result);
 }
 
-static void untraced_is_null_and_prints_nothing(void **state)
+TEST(untraced_is_null_and_prints_nothing)
 {
     struct scenario_result result = { .scenario = &scenario };
     char text[FINDINGS_LINE];
@@ -183,7 +183,7 @@ static void untraced_is_null_and_prints_nothing(void **state)
 }
 
 /* One trace is there and empty, the other is none. */
-static void a_trace_that_cannot_be_read_costs_its_diagnosis_only(void **state)
+TEST(a_trace_that_cannot_be_read_costs_its_diagnosis_only)
 {
     struct scenario_result result = { .scenario = &scenario, .verdict = VERDICT_REPRODUCED };
     char folder[] = "/tmp/test_variant_diagnosis.XXXXXX", path[64], text[FINDINGS_LINE];
@@ -223,8 +223,3 @@ static void a_trace_that_cannot_be_read_costs_its_diagnosis_only(void **state)
     rmdir(folder);
     release(&result);
 }
-
-TESTS(findings_are_right_or_wrong_by_the_scenario_and_its_device,
-      a_line_tells_the_first_finding_its_gains_and_what_is_left,
-      tables_have_the_line_on_the_console_and_in_markdown, json_has_both_sides_and_how_they_agree,
-      untraced_is_null_and_prints_nothing, a_trace_that_cannot_be_read_costs_its_diagnosis_only)

@@ -57,7 +57,7 @@ static void mark(struct series *series, int64_t first, int64_t epoch)
 
 /* --- Borders that are there --- */
 
-static void three_waits_at_equal_distances_are_borders(void **state)
+TEST(three_waits_at_equal_distances_are_borders)
 {
     struct series series = series_of(48);
     struct epoch_borders borders;
@@ -69,7 +69,7 @@ static void three_waits_at_equal_distances_are_borders(void **state)
     assert_int_equal(borders.steps, 16);
 }
 
-static void two_waits_are_borders_if_they_are_marked(void **state)
+TEST(two_waits_are_borders_if_they_are_marked)
 {
     struct series series = series_of(32);
 
@@ -80,7 +80,7 @@ static void two_waits_are_borders_if_they_are_marked(void **state)
 }
 
 /* Two more late batches amid the epochs do not hide what the marks say; ten do. */
-static void marked_borders_are_found_beside_other_waits(void **state)
+TEST(marked_borders_are_found_beside_other_waits)
 {
     struct series series = series_of(32);
 
@@ -92,7 +92,7 @@ static void marked_borders_are_found_beside_other_waits(void **state)
     assert_false(find(&series).found);
 }
 
-static void one_border_may_be_anything(void **state)
+TEST(one_border_may_be_anything)
 {
     struct series series = series_of(24);
 
@@ -101,7 +101,7 @@ static void one_border_may_be_anything(void **state)
     assert_false(find(&series).found);
 }
 
-static void a_border_that_is_missing_contradicts(void **state)
+TEST(a_border_that_is_missing_contradicts)
 {
     struct series series = series_of(60);
 
@@ -109,7 +109,7 @@ static void a_border_that_is_missing_contradicts(void **state)
     assert_false(find(&series).found); /* 5 and 16 would be borders, too */
 }
 
-static void borders_that_do_not_wait_are_not_to_blame(void **state)
+TEST(borders_that_do_not_wait_are_not_to_blame)
 {
     struct series series = series_of(48);
 
@@ -146,7 +146,7 @@ static int false_alarms(int64_t steps, int64_t epoch, uint64_t seed)
 }
 
 /* Three standard deviations beyond the promised rate. */
-static void random_waits_are_rarely_borders(void **state)
+TEST(random_waits_are_rarely_borders)
 {
     const double expected = SERIES * EPOCH_CHANCE_MOST;
     const double most = expected + 3 * sqrt(expected * (1 - EPOCH_CHANCE_MOST));
@@ -160,8 +160,3 @@ static void random_waits_are_rarely_borders(void **state)
         assert_true(alarms <= most);
     }
 }
-
-TESTS(three_waits_at_equal_distances_are_borders, two_waits_are_borders_if_they_are_marked,
-      marked_borders_are_found_beside_other_waits, one_border_may_be_anything,
-      a_border_that_is_missing_contradicts, borders_that_do_not_wait_are_not_to_blame,
-      random_waits_are_rarely_borders)

@@ -4,7 +4,7 @@
 #include "harness/desk/trace/trace_file.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
-static void advice_names_only_what_the_card_has(void **state)
+TEST(advice_names_only_what_the_card_has)
 {
     static const struct {
         struct event_device device;
@@ -59,7 +59,7 @@ static void advice_names_only_what_the_card_has(void **state)
     assert_null(matrix_types_advice(matrix_types_of(NULL), true));
 }
 
-static void products_in_16_bits_are_faster_by_the_peaks_of_the_card(void **state)
+TEST(products_in_16_bits_are_faster_by_the_peaks_of_the_card)
 {
     static const struct {
         struct event_device device;
@@ -83,7 +83,7 @@ static void products_in_16_bits_are_faster_by_the_peaks_of_the_card(void **state
     assert_true(matrix_types_rate(NULL) == 2);
 }
 
-static void what_the_trace_states_counts(void **state)
+TEST(what_the_trace_states_counts)
 {
     struct event_device device = {
         .name = "CPU device", .bf16_matrix_units = 1, .fp16_matrix_units = 0, .tf32 = 0
@@ -93,6 +93,3 @@ static void what_the_trace_states_counts(void **state)
     device.bf16_matrix_units = 0;
     assert_null(matrix_types_advice(matrix_types_of(&device), true));
 }
-
-TESTS(advice_names_only_what_the_card_has, products_in_16_bits_are_faster_by_the_peaks_of_the_card,
-      what_the_trace_states_counts)
