@@ -41,7 +41,6 @@ TEST(launches_are_measured_from_call_to_first_work)
     check_us(launches.delay_max_ns, 130);
     assert_int_equal(launches.short_count, 1);
     assert_int_equal(launches.long_call_count, 1);
-    made_release(&analysed);
 }
 
 /* Launches into a graph do nothing yet; those of other threads may go there as well. */
@@ -72,7 +71,6 @@ TEST(launches_without_work_are_lost_unless_captured)
     launches = launches_in(&analysed);
     assert_int_equal(launches.count, 2);
     assert_int_equal(launches.lost_count, 5); /* 2, 3, 4, 11, and 14 with 15 */
-    made_release(&analysed);
 }
 
 struct made_launch {
@@ -116,7 +114,6 @@ TEST(the_queue_is_as_deep_as_counting_says)
         }
         analysed = made_analyse();
         assert_int_equal(launches_in(&analysed).queue_max, most);
-        made_release(&analysed);
     }
 }
 
@@ -134,7 +131,6 @@ TEST(a_graph_is_one_launch)
     assert_int_equal(launches.work_count, 10);
     check_us(launches.delay_ns, 6); /* to the first of the ten */
     assert_int_equal(launches.queue_max, 1);
-    made_release(&analysed);
 }
 
 TEST(the_queue_is_counted_by_stream)
@@ -147,7 +143,6 @@ TEST(the_queue_is_counted_by_stream)
     for (int i = 0; i < 3; i++) made_add_work("kernel", "k", 8, 50 + i, 51 + i, 10 + i);
     analysed = made_analyse();
     assert_int_equal(launches_in(&analysed).queue_max, 4);
-    made_release(&analysed);
 }
 
 static const struct kernel_row *row_named(const struct kernels *kernels,
@@ -197,7 +192,6 @@ TEST(kernels_are_summed_by_name)
     assert_int_equal(copy->count, 3);
     assert_int_equal(copy->bytes, 40000);
     check_us(copy->bytes_ns, 20); /* 2 GB/s */
-    made_release(&analysed);
 }
 
 #define GRID(blocks) "\"grid\":" blocks ",\"block\":[32,1,1]"
@@ -227,7 +221,6 @@ TEST(small_grids_count_where_nothing_runs_beside_them)
     assert_int_equal(row->small_count, 2);
     check_us(row->small_ns, 50);
     assert_float_equal(row->small_filled_ns, 300 + 9800, 1);
-    made_release(&analysed);
 }
 
 static const struct span_row *span_named(const struct spans *spans, const struct trace_file *trace,
@@ -277,7 +270,6 @@ TEST(operators_have_self_and_total_time)
         assert_int_equal(row->is_phase, wanted[i].is_phase);
         assert_int_equal(row->is_call, strcmp(wanted[i].name, "cudaLaunchKernel") == 0);
     }
-    made_release(&analysed);
 }
 
 /* The first holds its like and nothing else, as a wrapper of Python does; the second does more. */
@@ -303,7 +295,6 @@ TEST(a_name_inside_itself_counts_once_in_totals)
     check_us(row->host_self_ns, 199);
     check_us(row->device_total_ns, 20);
     check_us(row->device_self_ns, 20);
-    made_release(&analysed);
 }
 
 /* PyTorch's own annotations have the names of operators at times. */
@@ -322,7 +313,6 @@ TEST(operators_and_annotations_of_one_name_are_two_rows)
     assert_true(spans.rows[0].is_phase && !spans.rows[1].is_phase);
     check_us(spans.rows[0].host_self_ns, 30);
     check_us(spans.rows[1].host_self_ns, 10); /* nothing of the profiler's own */
-    made_release(&analysed);
 }
 
 /* The median of three counts, and 5 us of each are its own cost. */
@@ -347,7 +337,6 @@ TEST(operators_count_with_the_median_of_their_name)
     check_us((int64_t)found.own_ns, 3 * 5 + 2);
     assert_int_equal(found.elementwise_count, 3);
     check_us((int64_t)found.elementwise_ns, 3 * 30);
-    made_release(&analysed);
 }
 
 #define MEMORY(type, bytes) "\"Device Type\":" type ",\"Device Id\":0,\"Bytes\":" bytes
@@ -383,7 +372,6 @@ TEST(spans_have_the_memory_of_their_time)
         assert_int_equal(row->device_bytes, wanted[i].device);
         assert_int_equal(row->device_self_bytes, wanted[i].device_self);
     }
-    made_release(&analysed);
 }
 
 TEST(rows_are_sorted_by_the_keys_of_pytorch)
@@ -424,7 +412,6 @@ TEST(rows_are_sorted_by_the_keys_of_pytorch)
         assert_true(span_order_find(span_order_name((enum span_order)i), &order));
         assert_int_equal(order, i);
     }
-    made_release(&analysed);
 }
 
 #define OPERATOR(sequence, thread, dims)                                                           \
@@ -480,7 +467,6 @@ TEST(layers_are_grouped_by_kind_shape_and_direction)
     }
     check_us(kinds.device_ns, 80);
     check_us(kinds.host_ns, 106);
-    made_release(&analysed);
 }
 
 /* Ours: the number of a layer is left out, and the backward pass has a name of its own. */
@@ -505,7 +491,6 @@ TEST(numbered_layers_are_one_kind)
     assert_int_equal(kinds.rows[0].flops, 20);
     assert_int_equal(kinds.rows[0].bytes, 6);
     assert_string_equal(kinds.rows[1].name, "block*.qkv backward");
-    made_release(&analysed);
 }
 
 /* The last character begins within the room for a name and ends outside of it. */
@@ -524,7 +509,6 @@ TEST(a_long_kind_has_no_half_character)
     assert_int_equal(kinds.count, 1);
     name[KIND_NAME_SIZE - 2] = '\0';
     assert_string_equal(kinds.rows[0].name, name);
-    made_release(&analysed);
 }
 
 /* One launch of a graph on the host; on the stream forward { a { k1 }, k2 } and a kernel of nothing
@@ -571,7 +555,6 @@ TEST(a_launched_graph_shows_its_operators)
     assert_int_equal(kinds.count, 1);
     assert_string_equal(kinds.rows[0].name, "a");
     check_us(kinds.rows[0].device_ns, 10);
-    made_release(&analysed);
 }
 
 TEST(phases_are_named_as_here_and_in_pytorch)
@@ -659,7 +642,6 @@ TEST(phases_have_their_time_on_host_and_device)
     assert_false(phases.seen[PHASE_LOG]);
     check_us(analysed.steps.items[0].work_end_ns, 257);
     check_us(analysed.steps.items[1].work_end_ns, 300);
-    made_release(&analysed);
 }
 
 /* `inside` of a step of 100 us is a closure's, and so is one of the two launches, each of 1 us. */
@@ -671,7 +653,6 @@ static void check_closure(int inside_us)
     check_us(phases.closures.host_ns, inside_us);
     check_us(phases.closures.device_ns, 1);
     check_phase(&phases, 0, PHASE_OPTIMIZER, 100 - inside_us, 1, 1);
-    made_release(&analysed);
 }
 
 static void begin_optimizer_step(void)
@@ -728,5 +709,4 @@ TEST(without_steps_there_are_no_phases)
     phases = phases_of(analysed.arena, &analysed.timeline, &analysed.steps);
     assert_int_equal(phases.step_count, 0);
     assert_false(phases.seen[PHASE_FORWARD]);
-    made_release(&analysed);
 }

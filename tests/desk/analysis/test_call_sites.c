@@ -166,7 +166,6 @@ static struct call_place places_of(const struct cost *costs, int window_us,
         costly_times_add(&times, 1000 * costs->start_us, 1000 * costs->end_us,
                          1000.0 * (costs->end_us - costs->start_us));
     place = call_site_of(&tree, &times, library);
-    made_release(&analysed);
     return place;
 }
 

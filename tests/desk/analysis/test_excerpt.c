@@ -19,11 +19,6 @@ static struct drawn draw(int64_t steps)
     return drawn;
 }
 
-static void release(struct drawn *drawn)
-{
-    made_release(&drawn->analysed);
-}
-
 /* The only row of that kind and depth. */
 static const struct excerpt_row *row_of(const struct drawn *drawn, enum excerpt_kind kind,
                                         int depth)
@@ -99,7 +94,6 @@ TEST(rows_hold_what_host_and_devices_did)
     assert_int_equal(row->bar_count, 2);
     check_bar(&drawn, row, 0, 0, 32, "", NULL);
     check_bar(&drawn, row, 1, 70, 90, "", NULL);
-    release(&drawn);
 }
 
 /* Steps 1 to 6 compute for half of their time, 7 and 8 for all of it; the mean is 62.5%. */
@@ -117,12 +111,10 @@ TEST(the_steps_are_those_closest_to_the_mean)
     assert_int_equal(drawn.excerpt.first_step, 4); /* 5, 6, 7: two thirds */
     check_us(drawn.excerpt.start_ns, 400);
     check_us(drawn.excerpt.end_ns, 700);
-    release(&drawn);
     made_begin();
     for (int i = 0; i < 2; i++) add_step(i + 1, 100 * i, 100 * i + 100);
     drawn = draw(100);
     assert_int_equal(drawn.excerpt.step_count, 2);
-    release(&drawn);
 }
 
 /* Four thousand kernels of 1 us, 2 us apart, are drawn in bars of less than a part of the excerpt,
@@ -152,7 +144,6 @@ TEST(what_a_pixel_cannot_show_is_drawn_together)
     check_us(covered_ns, 4001 + 21000);
     check_bar(&drawn, row, 0, 0, 19, "longer", "computation"); /* below 20 us */
     check_bar(&drawn, row, row->bar_count - 1, 9000, 30000, "long", "computation");
-    release(&drawn);
 }
 
 TEST(without_steps_it_is_the_whole)
@@ -166,18 +157,15 @@ TEST(without_steps_it_is_the_whole)
     assert_int_equal(drawn.excerpt.step_count, 0);
     check_us(drawn.excerpt.start_ns, 100);
     check_us(drawn.excerpt.end_ns, 400);
-    release(&drawn);
     made_begin();
     made_add("cpu_op", "aten::mm", 100, 100, 10, 50, 0); /* no device: the host's time */
     drawn = draw(3);
     check_us(drawn.excerpt.start_ns, 10);
     check_us(drawn.excerpt.end_ns, 50);
     assert_int_equal(drawn.excerpt.bar_count, 2); /* the operator, and all of it as one gap */
-    release(&drawn);
     made_begin();
     drawn = draw(3);
     assert_int_equal(drawn.excerpt.row_count, 0);
-    release(&drawn);
 }
 
 TEST(tracks_beyond_the_limit_are_counted)
@@ -199,7 +187,6 @@ TEST(tracks_beyond_the_limit_are_counted)
     assert_int_equal(threads, EXCERPT_TRACKS);
     assert_int_equal(streams, EXCERPT_TRACKS);
     assert_int_equal(drawn.excerpt.tracks_left_out, 6);
-    release(&drawn);
 }
 
 static void add_gap(void *context, const struct idle_gap *gap)
@@ -229,5 +216,4 @@ TEST(gaps_sum_to_the_idle_time)
                &drawn.summary.host, add_gap, &sum_ns);
     check_us(sum_ns, 140);
     assert_int_equal(sum_ns, drawn.summary.idle.all.idle_ns);
-    release(&drawn);
 }

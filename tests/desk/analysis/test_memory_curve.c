@@ -51,7 +51,6 @@ TEST(the_peak_is_the_allocators_own_total)
     assert_int_equal(device->last, 500);
     assert_int_equal(memory.devices[1].device, 1);
     assert_int_equal(memory.devices[1].peak, 7);
-    made_release(&analysed);
 }
 
 TEST(without_totals_the_blocks_are_summed)
@@ -74,7 +73,6 @@ TEST(without_totals_the_blocks_are_summed)
     assert_int_equal(memory.devices[0].peak_at_ns, 1000);
     assert_int_equal(memory.devices[0].last, 69);
     assert_int_equal(memory.devices[0].reserved_peak, -1);
-    made_release(&analysed);
 }
 
 TEST(the_peak_is_split_by_category)
@@ -103,7 +101,6 @@ TEST(the_peak_is_split_by_category)
         assert_int_equal(category->at_peak, wanted[i].at_peak);
         assert_int_equal(category->peak, wanted[i].peak);
     }
-    made_release(&analysed);
 }
 
 /* Memory allocated at the beginning may be the peak; rows of 0 bytes tell of it, one a category. */
@@ -120,7 +117,6 @@ TEST(a_peak_at_the_beginning_has_all_its_categories)
     memory = memory_curve_of(analysed.arena, analysed.trace);
     assert_int_equal(memory.devices[0].categories[0].at_peak, 100);
     assert_int_equal(memory.devices[0].categories[1].at_peak, 50);
-    made_release(&analysed);
 }
 
 /* A hundred blocks come and go; sampled to 10 points, each with its own category's value and the
@@ -149,7 +145,6 @@ TEST(samples_keep_the_peak_and_follow_the_categories)
         }
         assert_true(peak);
     }
-    made_release(&analysed);
 }
 
 TEST(a_trace_without_memory_has_no_curve)
@@ -163,5 +158,4 @@ TEST(a_trace_without_memory_has_no_curve)
     memory = memory_curve_of(analysed.arena, analysed.trace);
     assert_int_equal(memory.device_count, 0);
     assert_int_equal(memory.point_count, 0);
-    made_release(&analysed);
 }

@@ -53,7 +53,6 @@ static struct messages messages_of_made(void)
     struct messages messages =
         messages_of(analysed.arena, &analysed.timeline, &analysed.steps, &phases);
 
-    made_release(&analysed);
     return messages;
 }
 

@@ -131,7 +131,6 @@ static struct mix mix_of_steps(const struct launched *kernels, size_t count, int
     struct phases phases = phases_of(analysed.arena, &analysed.timeline, &analysed.steps);
     struct mix mix = mix_of(analysed.arena, &analysed.timeline, &phases);
 
-    made_release(&analysed);
     return mix;
 }
 

@@ -15,7 +15,6 @@ static struct replayed_time replay_made(const struct made_loop *loop,
         replay(analysed.arena, &summary.graph, change, change != NULL ? 1 : 0, NULL);
 
     *recorded_ns = (double)(summary.graph.end_ns - summary.graph.start_ns);
-    made_release(&analysed);
     return time;
 }
 

@@ -100,7 +100,6 @@ static void check_mended(struct damage damage, enum sound_check check, int64_t c
     analysed = make(&damage, &soundness);
     check_only(&soundness, check, count, trust);
     check_loop(&analysed);
-    made_release(&analysed);
 }
 
 TEST(a_healthy_trace_is_sound)
@@ -117,7 +116,6 @@ TEST(work_that_runs_over_the_next_is_clipped)
 
     check_only(&soundness, SOUND_STREAMS, 4, TRUST_LITTLE);
     for (int i = 0; i < STEPS; i++) check_us(analysed.steps.items[i].busy_ns, WORK_US - 10);
-    made_release(&analysed);
 }
 
 /* Early by 300 us: only a launch tells. Late: only a wait tells; without waits there is only a
@@ -135,7 +133,6 @@ TEST(a_clock_that_is_early_or_late_is_moved)
                  TRUST_WHOLE);
     analysed = make(&late, &soundness);
     check_only(&soundness, SOUND_CLOCK, 1, TRUST_LITTLE);
-    made_release(&analysed);
 }
 
 /* 10 us with each step of 1 ms: a doubt, whether waits contradict it or not. No clock drifts by a
@@ -155,7 +152,6 @@ TEST(a_clock_that_drifts_is_doubted)
         struct analysed analysed = make(&drifts[i], &soundness);
         bool doubted = drifts[i].drift_us == 10;
         check_only(&soundness, SOUND_CLOCK, doubted, doubted ? TRUST_LITTLE : TRUST_WHOLE);
-        made_release(&analysed);
     }
 }
 
@@ -167,11 +163,9 @@ TEST(kernels_without_time_and_events_without_times_cost_trust)
     struct analysed analysed = make(&empty, &soundness);
 
     check_only(&soundness, SOUND_DURATIONS, 6, TRUST_LITTLE);
-    made_release(&analysed);
     analysed = make(&zero, &soundness);
     check_only(&soundness, SOUND_TIMES, 1, TRUST_LESS);
     assert_true(analysed.timeline.all.span_ns < 2 * STEPS * STEP_US * INT64_C(1000));
-    made_release(&analysed);
 }
 
 TEST(what_is_mended_whole_costs_no_trust)
@@ -192,7 +186,6 @@ TEST(an_annotation_across_a_mark_ends_with_its_step)
     for (int64_t i = 0; i < analysed.timeline.host_count; i++)
         if (analysed.timeline.host[i]->kind == EVENT_KIND_ANNOTATION)
             check_us(analysed.timeline.host[i]->end_ns - analysed.timeline.host[i]->start_ns, 100);
-    made_release(&analysed);
 }
 
 /* Numbers that jump are no hole if the time between is full, nor is a pause between numbers that
@@ -210,7 +203,6 @@ TEST(a_pause_is_no_hole)
     analysed = made_analyse();
     sound_timeline_of(analysed.arena, analysed.trace, &soundness);
     check_only(&soundness, SOUND_CYCLES, 0, TRUST_WHOLE);
-    made_release(&analysed);
 }
 
 /* Branches of a graph run side by side. */
@@ -226,7 +218,6 @@ TEST(work_of_one_graph_may_overlap)
     analysed = made_analyse();
     sound_timeline_of(analysed.arena, analysed.trace, &soundness);
     check_only(&soundness, SOUND_STREAMS, 0, TRUST_WHOLE);
-    made_release(&analysed);
 }
 
 /* Unless a piece goes on when the work of the next launch begins, which waits for all of the
@@ -250,5 +241,4 @@ TEST(work_of_a_graph_ends_before_the_next_launch)
         if (analysed.trace->events[i].kind == EVENT_KIND_KERNEL)
             assert_true(analysed.trace->events[i].end_ns - analysed.trace->events[i].start_ns <=
                         100 * INT64_C(1000));
-    made_release(&analysed);
 }

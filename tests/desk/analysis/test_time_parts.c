@@ -16,11 +16,6 @@ static void split_made(struct split *split)
     split->parts = time_parts_of(split->analysed.arena, &split->summary);
 }
 
-static void release(struct split *split)
-{
-    made_release(&split->analysed);
-}
-
 static const struct time_part *part_named(const struct split *split, const char *name)
 {
     for (int64_t i = 0; i < split->parts.count; i++)
@@ -91,7 +86,6 @@ TEST(a_moment_belongs_to_one_part)
     assert_int_equal(part_named(&split, "first")->count, 2);
     assert_true(split.parts.has_steps);
     check_us(split.parts.window_ns, 200);
-    release(&split);
 }
 
 /* The host launches both steps before the device has begun the first: each step has its own work
@@ -113,7 +107,6 @@ TEST(a_step_is_where_the_device_is_in_it)
     check_us(part_named(&split, "k")->step_ns[0], 40);
     check_us(part_named(&split, "k")->step_ns[1], 40);
     check_us(part_named(&split, "k")->step_ns[2], 40);
-    release(&split);
 }
 
 TEST(idle_time_is_split_by_cause)
@@ -137,7 +130,6 @@ TEST(idle_time_is_split_by_cause)
     check_part(&split, "waiting", PART_IDLE, 0, 1);
     check_part(&split, "launching", PART_IDLE, 10, 0);
     check_part(&split, "launching after a wait", PART_IDLE, 0, 19);
-    release(&split);
 }
 
 /* A kernel's part is its operator's kind, in a graph as well; what the optimizer launches itself is
@@ -170,7 +162,6 @@ TEST(kernels_belong_to_operators)
     check_part(&split, "of nobody", PART_COMPUTATION, 0, 40);
     assert_string_equal(
         trace_file_name(split.analysed.trace, part_named(&split, "block*.qkv")->kernel), "gemm_a");
-    release(&split);
 }
 
 TEST(a_host_that_computes_has_operators)
@@ -189,7 +180,6 @@ TEST(a_host_that_computes_has_operators)
     check_part(&split, "linear", PART_COMPUTATION, 60, 80);
     check_part(&split, "relu", PART_COMPUTATION, 20, 0);
     check_part(&split, "outside", PART_HOST, 20, 20);
-    release(&split);
 }
 
 TEST(without_steps_the_window_is_one)
@@ -204,13 +194,11 @@ TEST(without_steps_the_window_is_one)
     assert_false(split.parts.has_steps);
     assert_int_equal(split.parts.step_count, 1);
     check_us(split.parts.window_ns, 60);
-    release(&split);
 
     made_begin(); /* nothing at all */
     made_add("cuda_runtime", "cudaGetDevice", 100, 100, 0, 1, 0);
     split_made(&split);
     assert_int_equal(split.parts.window_ns, 0);
-    release(&split);
 }
 
 static unsigned draw(unsigned *seed, unsigned below)
@@ -249,6 +237,5 @@ TEST(sums_hold_for_any_trace)
         }
         split_made(&split);
         check_sums(&split);
-        release(&split);
     }
 }

@@ -36,7 +36,6 @@ TEST(busy_is_the_union_and_idle_the_rest)
     check_us(analysed.timeline.streams[2].usage.span_ns, 27);
     check_us(analysed.timeline.streams[2].usage.idle_ns, 10);
     assert_int_equal(analysed.steps.count, 0); /* a step is the host's */
-    made_release(&analysed);
 }
 
 TEST(idle_is_what_the_work_after_it_waited_for)
@@ -65,7 +64,6 @@ TEST(idle_is_what_the_work_after_it_waited_for)
             check_us(analysed.timeline.all.idle_cause_ns[cause],
                      cause == (int)cases[i].cause ? cases[i].start_us - 100 : 0);
         check_us(analysed.timeline.all.idle_ns, cases[i].start_us - 100);
-        made_release(&analysed);
     }
 }
 
@@ -82,7 +80,6 @@ TEST(the_kernels_of_a_graph_have_one_call)
         assert_string_equal(trace_file_name(analysed.trace, analysed.timeline.work[i].call->name),
                             "cudaGraphLaunch");
     check_us(analysed.timeline.all.idle_cause_ns[IDLE_DEVICE_WAIT], 30);
-    made_release(&analysed);
 }
 
 TEST(communication_is_exposed_where_nothing_is_computed)
@@ -102,7 +99,6 @@ TEST(communication_is_exposed_where_nothing_is_computed)
     check_us(all->communication_exposed_ns, 40);
     check_us(all->copy_exposed_ns, 10);
     check_us(all->busy_ns, 100);
-    made_release(&analysed);
 }
 
 TEST(devices_are_measured_apart)
@@ -121,7 +117,6 @@ TEST(devices_are_measured_apart)
     check_us(analysed.timeline.devices[1].usage.busy_ns, 20);
     check_us(analysed.timeline.devices[1].usage.idle_ns, 30);
     check_us(analysed.timeline.all.idle_ns, 10);
-    made_release(&analysed);
 }
 
 TEST(a_step_is_split_by_priority_without_rest)
@@ -152,7 +147,6 @@ TEST(a_step_is_split_by_priority_without_rest)
     for (int part = 0; part < STEP_PART_COUNT; part++)
         check_us(step->part_ns[part], parts_us[part]);
     check_us(step->busy_ns, 50);
-    made_release(&analysed);
 }
 
 /* One of some events, by number; all of a small run on two streams. */
@@ -202,7 +196,6 @@ TEST(the_order_in_the_file_does_not_matter)
                                 analysed[0].steps.items[i].part_ns,
                                 sizeof analysed[0].steps.items[i].part_ns);
     }
-    for (int order = 0; order < 3; order++) made_release(&analysed[order]);
 }
 
 TEST(steps_have_their_statistics)
@@ -226,7 +219,6 @@ TEST(steps_have_their_statistics)
     check_us(analysed.steps.max_ns, 40);
     assert_float_equal(analysed.steps.mean_ns, 25000, 1e-6);
     assert_float_equal(analysed.steps.median_ns, 25000, 0);
-    made_release(&analysed);
 }
 
 TEST(a_trace_of_the_host_alone_has_no_device_time)
@@ -239,7 +231,6 @@ TEST(a_trace_of_the_host_alone_has_no_device_time)
     assert_int_equal(analysed.timeline.all.work_count, 0);
     assert_int_equal(analysed.timeline.all.span_ns, 0);
     assert_int_equal(analysed.timeline.device_count, 0);
-    made_release(&analysed);
 }
 
 TEST(communication_is_known_by_name)
@@ -442,7 +433,6 @@ TEST(figures_agree_with_a_table_of_moments)
             check_usage(&analysed.timeline.devices[0].usage, table, 0);
         check_step(&analysed.steps.items[0], table, 3, 40);
         check_step(&analysed.steps.items[1], table, 40, 59);
-        made_release(&analysed);
     }
 }
 
@@ -491,7 +481,6 @@ TEST(regions_that_repeat_are_steps_where_nothing_marks_them)
             check_us(steps.items[1].part_ns[STEP_KERNEL], 25);
             check_us(steps.items[1].part_ns[STEP_HOST], 0);
         }
-        made_release(&analysed);
     }
 }
 
@@ -543,6 +532,5 @@ TEST(work_that_repeats_makes_steps_where_nothing_marks_them)
             check_us(steps.items[0].event->start_ns, 21);
             check_us(steps.items[0].duration_ns, 100);
         }
-        made_release(&analysed);
     }
 }

@@ -100,11 +100,6 @@ static void compare_runs_made(struct pair *pair, const struct run *base, const s
         assert_int_equal(sums[side], pair->change.step_ns[side]);
 }
 
-static void release(struct pair *pair)
-{
-    for (int side = 0; side < SIDES; side++) made_release(&pair->sides[side].analysed);
-}
-
 static int count_outstanding(const struct step_change *change)
 {
     int count = change->pace.stands_out;
@@ -135,7 +130,6 @@ TEST(parts_sum_to_the_nanosecond)
         base.noise = new.noise = 0.2;
         new.operator_us[round % OPERATORS] = 0;
         compare_runs_made(&pair, &base, &new, &random);
-        release(&pair);
     }
 }
 
@@ -153,7 +147,6 @@ TEST(equal_runs_name_nothing)
         new.pace = 0.93 + 0.14 * (double)random_uniform(&random);
         compare_runs_made(&pair, &usual, &new, &random);
         called += count_outstanding(&pair.change) > 0;
-        release(&pair);
     }
     print_message("%d of %d equal pairs called\n", called, ROUNDS);
     assert_in_range(called, 0, ROUNDS / 100);
@@ -171,7 +164,6 @@ TEST(the_same_trace_twice_changes_nothing)
     assert_int_equal(count_outstanding(&pair.change), 0);
     for (int64_t i = 0; i < pair.change.count; i++)
         assert_false(pair.change.parts[i].probability < 1);
-    release(&pair);
 }
 
 /* One operator or the loader becomes slower by a tenth of a step: that one is called, first and
@@ -198,7 +190,6 @@ TEST(what_was_planted_is_named)
         found += part_named(&pair.change, name)->stands_out &&
                  strcmp(pair.change.parts[0].name, name) == 0;
         others += count_outstanding(&pair.change) - part_named(&pair.change, name)->stands_out;
-        release(&pair);
     }
     print_message("%d of %d planted changes called first, %d others called\n", found, ROUNDS,
                   others);
@@ -218,11 +209,9 @@ TEST(new_and_gone_parts_are_named)
     assert_true(part_named(&pair.change, "block*.op1")->stands_out);
     assert_int_equal(part_named(&pair.change, "block*.op1")->ns[SIDE_NEW], 0);
     assert_int_equal(count_outstanding(&pair.change), 1);
-    release(&pair);
     compare_runs_made(&pair, &new, &usual, &random);
     assert_true(part_named(&pair.change, "block*.op1")->stands_out);
     assert_int_equal(part_named(&pair.change, "block*.op1")->ns[SIDE_BASE], 0);
-    release(&pair);
 }
 
 /* One long step hides the others' change from a mean's variance, not from ranks. */
@@ -237,13 +226,11 @@ TEST(one_long_step_hides_nothing)
     compare_runs_made(&pair, &base, &new, &random);
     assert_true(part_named(&pair.change, "loading")->low_ns < 0); /* by the mean it may be none */
     assert_true(part_named(&pair.change, "loading")->stands_out);
-    release(&pair);
 
     new = usual; /* and alone it is not called a change of the loading */
     new.long_us = 15000;
     compare_runs_made(&pair, &usual, &new, &random);
     assert_int_equal(count_outstanding(&pair.change), 0);
-    release(&pair);
 }
 
 /* The same kernels slower by the same factor: the device was. Others by the same factor: that was
@@ -260,14 +247,12 @@ TEST(a_common_factor_is_known)
     assert_true(fabs(pair.change.pace.factor - 1.5) < 0.05);
     assert_false(pair.change.pace.other_work);
     assert_int_equal(count_outstanding(&pair.change), 0);
-    release(&pair);
 
     new.kernels = "bf16";
     compare_runs_made(&pair, &usual, &new, &random);
     assert_true(pair.change.pace.other_work);
     assert_true(pair.change.pace.stands_out);
     assert_int_equal(count_outstanding(&pair.change), 1);
-    release(&pair);
 }
 
 /* Products in another precision, and the rest as before: what is twice as long is named, and
@@ -286,7 +271,6 @@ TEST(factors_that_differ_are_no_common_one)
     assert_true(part_named(&pair.change, "block*.op2")->stands_out);
     assert_true(part_named(&pair.change, "block*.op4")->stands_out);
     assert_int_equal(count_outstanding(&pair.change), 3);
-    release(&pair);
 }
 
 /* A part that is longer beyond its noise, in a step that is hardly longer. */
@@ -302,7 +286,6 @@ TEST(a_step_that_is_the_same_has_no_cause)
     assert_false(pair.change.differs);
     assert_true(part_named(&pair.change, "block*.op2")->probability < 0.01);
     assert_int_equal(count_outstanding(&pair.change), 0);
-    release(&pair);
 
     new.loading_us = usual.loading_us;
     compare_runs_made(&pair, &usual, &new, &random);
@@ -310,7 +293,6 @@ TEST(a_step_that_is_the_same_has_no_cause)
     assert_int_equal(count_outstanding(&pair.change), 1);
     step_change_withdraw(&pair.change);
     assert_int_equal(count_outstanding(&pair.change), 0);
-    release(&pair);
 }
 
 TEST(few_steps_show_no_noise)
@@ -325,7 +307,6 @@ TEST(few_steps_show_no_noise)
     assert_false(pair.change.has_noise);
     assert_int_equal(count_outstanding(&pair.change), 0);
     assert_string_equal(pair.change.parts[0].name, "block*.op0");
-    release(&pair);
 }
 
 TEST(other_batches_are_compared_by_sample)
@@ -341,10 +322,8 @@ TEST(other_batches_are_compared_by_sample)
     assert_true(
         fabs((double)pair.change.step_ns[SIDE_BASE] / (double)pair.change.step_ns[SIDE_NEW] - 2) <
         0.1);
-    release(&pair);
 
     new.samples = 4;
     compare_runs_made(&pair, &base, &new, &random);
     assert_false(pair.change.per_sample);
-    release(&pair);
 }

@@ -72,7 +72,6 @@ TEST(a_digest_gives_back_what_it_was_made_of)
                          found.summary.steps.items[i].event->start_ns -
                              found.summary.steps.items[i - 1].event->start_ns);
     free(line);
-    found_forget(&found);
 }
 
 TEST(every_collective_that_is_left_out_is_counted)
@@ -85,7 +84,6 @@ TEST(every_collective_that_is_left_out_is_counted)
     assert_int_equal(record.groups[0].every, 3);
     assert_int_equal(record.groups[0].count, 10); /* the first of each step */
     free(line);
-    found_forget(&found);
 }
 
 /* Bytes are changed, taken out and doubled, and texts cut: it is refused, or read as something
@@ -120,7 +118,6 @@ TEST(damage_is_refused_or_harmless)
     assert_true(refused > 1500);
     free(damaged);
     free(line);
-    found_forget(&found);
 }
 
 /* A count or a duration below 0, or a window that ends before it begins. */
@@ -153,5 +150,4 @@ TEST(what_cannot_be_is_refused)
         free(changed);
     }
     free(line);
-    found_forget(&found);
 }

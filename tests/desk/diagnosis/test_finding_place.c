@@ -57,7 +57,6 @@ TEST(findings_name_their_lines)
 
     check_where(&found, "data_loading", "train.py:11 in train_step, __next__()");
     check_where(&found, "host_sync", "train.py:32 in log_loss, .item()");
-    found_forget(&found);
 }
 
 TEST(without_calls_of_python_annotations_are_named_or_nothing)
@@ -66,7 +65,6 @@ TEST(without_calls_of_python_annotations_are_named_or_nothing)
 
     check_where(&found, "data_loading", "in enumerate(DataLoader)#next");
     check_where(&found, "host_sync", "");
-    found_forget(&found);
 }
 
 /* The other copies, to the device, are none of them. */
@@ -90,5 +88,4 @@ TEST(copies_on_the_device_name_the_operator_that_makes_them)
     found = found_judge_trace(made_analyse());
     check_where(&found, "device_copies", "in aten::clone");
     check_where(&found, "exposed_copy", "in aten::to");
-    found_forget(&found);
 }

@@ -41,7 +41,6 @@ TEST(the_first_finding_is_the_one_that_costs_most)
         struct found found = found_judge(&firsts[i].loop);
         assert_true(found.findings.count > 0);
         assert_string_equal(found.findings.items[0].id, firsts[i].id);
-        found_forget(&found);
     }
 }
 
@@ -57,7 +56,6 @@ TEST(a_wait_costs_the_shorter_of_host_and_device)
     assert_true(fabs(finding->lost_ns_per_step - 604e3) <= 3e3);
     assert_true(fabs(finding->predicted_gain - 1604.0 / 1000) <= 0.01);
     assert_int_equal(finding->severity, SEVERITY_MAJOR);
-    found_forget(&found);
 }
 
 /* Usual is a pause of 20 us before each launch, so up to 100 us are; but 50 us are never long. Less
@@ -73,11 +71,9 @@ TEST(a_pause_is_five_times_as_long_as_usual)
         struct made_loop usual = longer[i];
         struct found found = found_judge(&longer[i]);
         assert_non_null(found_find(&found, "host_work"));
-        found_forget(&found);
         usual.pause -= 15;
         found = found_judge(&usual);
         assert_null(found_find(&found, "host_work"));
-        found_forget(&found);
     }
 }
 
@@ -94,7 +90,6 @@ TEST(a_wait_amid_the_step_costs_the_load_that_it_put_off)
     assert_non_null(finding);
     assert_true(fabs(1104 * (finding->predicted_gain - 1) - 508) <= 3);
     assert_null(found_own(&found, "data_loading"));
-    found_forget(&found);
 }
 
 /* Loading and the device's work take turns. Whose fault that is comes first; but the other's fix
@@ -121,7 +116,6 @@ TEST(time_that_two_fixes_would_save_names_both)
         assert_int_equal(finding->severity, SEVERITY_MINOR);
         assert_true(fabs(finding->lost_ns_per_step / 1000 - both[i].lost_us) <= 50);
         assert_non_null(strstr(finding->evidence, "this overlaps with another finding"));
-        found_forget(&found);
     }
     assert_true(found_lost_us(&little, "host_sync") > 0);
     assert_true(found_lost_us(&little, "data_loading") == 0);
@@ -138,7 +132,6 @@ TEST(waiting_for_a_core_takes_the_time_of_no_other_finding)
     assert_non_null(loading);
     assert_false(loading->shares_time);
     assert_true(loading->severity > SEVERITY_MINOR);
-    found_forget(&found);
 }
 
 /* The wait for the first of three numbers is the long one, and loading follows the third. A pause
@@ -210,7 +203,6 @@ TEST(copies_that_fill_the_device_are_the_headline)
     assert_non_null(strstr(first->advice, "copy less"));
     assert_null(found_find(&found, "device_bound"));
     assert_string_equal(found.findings.healthy, "");
-    found_forget(&found);
 }
 
 /* Both directions at once: 20 steps of 1000 us, each way busy throughout, and a kernel of 10. */
@@ -237,7 +229,6 @@ TEST(copies_in_both_directions_at_once_are_one_time)
     assert_int_equal(finding->severity, SEVERITY_INFORMATION);
     assert_non_null(strstr(finding->evidence, "take 980 us"));
     assert_string_equal(found.findings.healthy, "");
-    found_forget(&found);
 }
 
 /* Kernels are as short as their launches, and the device runs dry in a pause of 280 us that a
@@ -255,7 +246,6 @@ TEST(a_pause_that_quicker_launches_would_hide_comes_after_them)
     assert_non_null(pause);
     assert_true(pause->shares_time && !launching->shares_time);
     assert_true(pause->lost_ns_per_step < launching->lost_ns_per_step);
-    found_forget(&found);
 }
 
 /* 40 kernels of 50 us with a wait after each, and one of 1500 whose wait the host follows up with
@@ -286,7 +276,6 @@ TEST(few_waits_that_have_most_of_the_time_are_named)
     assert_non_null(strstr(work->evidence, "idle for 1.40 ms"));
     assert_true(!work->shares_time && work->lost_ns_per_step > 1390e3);
     assert_true(wait->lost_ns_per_step < 1400e3);
-    found_forget(&found);
 }
 
 /* Each step pins a batch and lets it go, which waits for the device. */
@@ -313,7 +302,6 @@ TEST(pinned_memory_in_the_loop_is_told_as_such)
         assert_int_equal(
             strstr(found_find(&found, "allocation_churn")->advice, "pin_memory=True") != NULL,
             pinned);
-        found_forget(&found);
     }
 }
 
@@ -328,8 +316,6 @@ TEST(releases_under_a_caching_allocator_are_told_why)
     ours = found_judge(&loop);
     assert_non_null(strstr(found_find(&torch, "allocation_churn")->advice, "num_alloc_retries"));
     assert_non_null(strstr(found_find(&ours, "allocation_churn")->advice, "use a caching"));
-    found_forget(&torch);
-    found_forget(&ours);
 }
 
 /* Each launch is waited for, and loading at the borders of epochs takes long: host_sync has all of
@@ -358,7 +344,6 @@ TEST(idle_time_is_not_lost_twice)
     assert_non_null(found_find(&found, "host_sync"));
     assert_non_null(found_find(&found, "epoch_gap"));
     assert_true(lost_ns > 0 && lost_ns <= 1.02 * idle_ns);
-    found_forget(&found);
 }
 
 /* An optimizer of 5% is not 10% less than nothing. */
@@ -369,7 +354,6 @@ TEST(no_figure_that_is_judged_is_below_zero)
 
     for (int64_t i = 0; i < found.findings.threshold_count; i++)
         assert_false(found.findings.thresholds[i].judged.value < 0);
-    found_forget(&found);
 }
 
 /* Per step a kernel of 100 us and one that its call launches in 5 us but that begins 2 ms later: it
@@ -395,7 +379,6 @@ TEST(work_that_begins_long_after_its_launch_is_not_launched_late)
     assert_string_equal(finding->id, "device_wait");
     assert_true(fabs(finding->lost_ns_per_step / 1000 - 2084) <= 20);
     assert_null(found_find(&found, "launch_bound"));
-    found_forget(&found);
 }
 
 /* The step logs for 500 us, which no wait causes. */
@@ -429,7 +412,6 @@ TEST(loading_costs_what_workers_on_the_other_cores_would_save)
         const struct finding *finding = found_find(&found, "data_loading");
         assert_non_null(finding);
         assert_true(fabs(finding->lost_ns_per_step / 1e3 - devices[i].lost_us) <= 10);
-        found_forget(&found);
     }
 }
 
@@ -447,7 +429,6 @@ TEST(lost_time_is_that_of_the_untraced_step)
     assert_true(fabs(finding->lost_ns_per_step - 302e3) <= 3e3);
     assert_true(fabs(finding->predicted_gain - 1.604) <= 0.01);
     assert_int_equal(finding->confidence, CONFIDENCE_MEDIUM); /* tracing doubled the step */
-    found_forget(&found);
 }
 
 /* Other programs took some of the cores, so time is not lost by the step alone: the gain is no
@@ -472,7 +453,6 @@ TEST(other_programs_lower_the_confidence)
                                   .about = disturbed[i].about };
         struct found found = found_judge(&loop);
         assert_int_equal(found_find(&found, "host_sync")->confidence, disturbed[i].confidence);
-        found_forget(&found);
     }
 }
 
@@ -512,8 +492,6 @@ TEST(small_kernels_gain_what_one_pass_would)
         gain = (double)before.summary.timeline.all.span_ns /
                (double)after.summary.timeline.all.span_ns;
         assert_true(fabs(finding->predicted_gain / gain - 1) <= 0.05);
-        found_forget(&before);
-        found_forget(&after);
     }
 }
 
@@ -532,7 +510,6 @@ TEST(without_unequal_work_a_gain_is_a_bound)
 
     assert_non_null(finding);
     assert_true(finding->gain_is_least);
-    found_forget(&found);
 }
 
 /* Four rows leave three quarters of a tile empty, which the whole batch fills. Where two sides are
@@ -556,7 +533,6 @@ TEST(products_of_few_rows_gain_by_filling_tiles)
         assert_non_null(finding);
         assert_true(finding->gain_is_least == (i == 1));
         gains[i] = finding->predicted_gain;
-        found_forget(&found);
     }
     assert_true(gains[1] > 1.05 * gains[0]);
     for (size_t i = 2; i < ARRAY_SIZE(names); i++) assert_true(gains[i] == gains[0]);
@@ -580,7 +556,6 @@ TEST(of_uneven_steps_no_gain_is_sure)
         assert_non_null(finding);
         assert_int_equal(finding->confidence, loops[i].confidence);
         assert_true((found_find(&found, "uneven_steps") != NULL) == (i > 0));
-        found_forget(&found);
     }
 }
 
@@ -596,7 +571,6 @@ TEST(empty_sms_cost_their_share_at_most)
     assert_true(fabs(finding->lost_ns_per_step - 750e3) <= 5e3);
     assert_true(fabs(finding->predicted_gain - 4) <= 0.1);
     assert_int_equal(finding->severity, SEVERITY_CRITICAL);
-    found_forget(&found);
 }
 
 /* A bound counts time that an estimate explains, too. */
@@ -610,7 +584,6 @@ TEST(a_bounded_cost_comes_after_an_estimated_one)
     assert_string_equal(found.findings.items[1].id, "small_grid");
     assert_true(found.findings.items[0].lost_ns_per_step <
                 found.findings.items[1].lost_ns_per_step);
-    found_forget(&found);
 }
 
 TEST(a_healthy_trace_says_why)
@@ -620,13 +593,10 @@ TEST(a_healthy_trace_says_why)
     struct found found = found_judge(&busy);
 
     assert_non_null(strstr(found.findings.healthy, "busy for 100%"));
-    found_forget(&found);
     found = found_judge(&waiting);
     assert_string_equal(found.findings.healthy, "");
-    found_forget(&found);
     found = found_judge(&blind);
     assert_string_equal(found.findings.healthy, "");
-    found_forget(&found);
 }
 
 /* All kernels do one element-wise operation each; whether they can be fused is not in the trace. */
@@ -639,7 +609,6 @@ TEST(a_guess_is_never_alarming)
     assert_int_equal(finding->confidence, CONFIDENCE_LOW);
     assert_true(finding->predicted_gain > 1.7);
     assert_int_equal(finding->severity, SEVERITY_MINOR);
-    found_forget(&found);
 }
 
 /* A trace without calls cannot say why the device is idle, and no rule guesses. */
@@ -656,7 +625,6 @@ TEST(what_the_trace_lacks_is_not_guessed)
     assert_non_null(
         strstr(found_find(&found, "low_utilisation")->evidence, "does not show what the host did"));
     assert_non_null(strstr(found_find(&found, "low_utilisation")->evidence, "% of a "));
-    found_forget(&found);
 }
 
 static const struct judged *judged(const struct found *found, const char *id)
@@ -687,7 +655,6 @@ TEST(communication_is_judged_as_a_share_of_backward)
         assert_float_equal(of->value, shares[i].share, 0.01);
         assert_float_equal(of->good, shares[i].good, 0);
         assert_float_equal(of->bad, shares[i].bad, 0);
-        found_forget(&found);
     }
 }
 
@@ -707,7 +674,6 @@ TEST(without_steps_nothing_is_said_of_a_step)
             assert_true(!no_steps ||
                         (strstr(found.findings.items[i].evidence, "per step") == NULL &&
                          strstr(found.findings.items[i].evidence, " ms step") == NULL));
-        found_forget(&found);
     }
 }
 
@@ -729,7 +695,6 @@ TEST(the_optimizer_marks_steps_as_well)
                            "the optimizer's calls count as steps"));
     for (int64_t i = 0; i < found.findings.count; i++)
         assert_false(found.findings.items[i].of_whole);
-    found_forget(&found);
 }
 
 /* Most of the work of a busy device is missing, which makes it look idle. */
@@ -751,7 +716,6 @@ TEST(a_device_whose_work_is_missing_is_not_called_idle)
     assert_null(found_find(&found, "low_utilisation"));
     assert_non_null(strstr(found_find(&found, "insufficient_data")->evidence,
                            "the work of 160 of 200 launches is missing"));
-    found_forget(&found);
 }
 
 /* One call that blocks makes the mean 80 us. */
@@ -764,7 +728,6 @@ TEST(the_call_of_a_launch_takes_what_most_of_them_take)
 
     assert_non_null(strstr(found_find(&found, "launch_bound")->evidence,
                            "50 launches per step, whose call takes 4 us"));
-    found_forget(&found);
 }
 
 /* Twelve graphs per step, of so many kernels of 2 us each, and 50 us of an operator before each
@@ -788,7 +751,6 @@ TEST(graphs_are_not_to_be_captured_as_graphs)
         assert_string_equal(found.findings.items[0].id, "launch_bound");
         assert_true((strstr(found.findings.items[0].advice, "outside of graphs") != NULL) ==
                     (kernels > 1));
-        found_forget(&found);
     }
 }
 
@@ -819,7 +781,6 @@ TEST(other_work_of_the_host_is_named)
     assert_non_null(strstr(evidence, " in augment; the trace has no row for 1.9"));
     assert_null(strstr(evidence, "aten::normal_"));
     assert_null(strstr(evidence, "aten::tiny"));
-    found_forget(&found);
 }
 
 /* Twelve steps, in each of which the host waits for 20 kernels of 100 us and then does something
@@ -853,8 +814,6 @@ TEST(a_contradiction_is_weighed_against_what_is_claimed)
     assert_int_equal(little.summary.soundness.trust, TRUST_WHOLE);
     assert_string_equal(much.findings.items[0].id, "insufficient_data");
     assert_int_equal(much.findings.headline.bottleneck, BOTTLENECK_UNCLEAR);
-    found_forget(&little);
-    found_forget(&much);
 }
 
 /* Six steps of 100 us: 60 of loading, 25 of an operator, 10 of logging, and 1 KiB more each. */
@@ -891,11 +850,9 @@ TEST(a_host_that_is_alone_is_judged_by_its_loop)
     assert_float_equal(alone.findings.items[2].lost_ns_per_step, 10000, 1e-6);
     assert_string_equal(alone.findings.items[3].id, "no_device_activity");
     assert_int_equal(alone.findings.count, 4);
-    found_forget(&alone);
     /* With a device that was not recorded, nobody knows what it did meanwhile. */
     assert_int_equal(found_find(&beside, "no_device_activity")->severity, SEVERITY_MAJOR);
     assert_null(found_find(&beside, "data_loading"));
-    found_forget(&beside);
 }
 
 /* Ten steps: a kernel of 500 us; then, in a span of that name, a first copy that waits for it and
@@ -937,8 +894,6 @@ TEST(waits_within_a_save_are_the_saves)
                        1e3);
     assert_null(found_find(&saved, "host_sync"));
     assert_null(found_find(&evaluated, "save_pause"));
-    found_forget(&saved);
-    found_forget(&evaluated);
 }
 
 /* A loss that is read later is written later, too: the device's work then hides that as it would
@@ -954,9 +909,6 @@ TEST(a_wait_costs_the_log_and_the_load_after_it)
     assert_true(fabs(found_find(&logs, "host_sync")->lost_ns_per_step - (wanted + 300e3)) < 1e3);
     assert_true(fabs(found_find(&loads, "host_sync")->lost_ns_per_step - (wanted + 300e3)) < 1e3);
     assert_true(found_find(&logs, "logging_gap")->shares_time);
-    found_forget(&plain);
-    found_forget(&logs);
-    found_forget(&loads);
 }
 
 /* A GPU gains time from fused attention, a CPU none. */
@@ -972,8 +924,6 @@ TEST(on_a_cpu_fused_attention_is_promised_no_time)
     assert_true(isnan(found_find(&cpu, "naive_attention")->predicted_gain));
     assert_true(isnan(found_find(&cpu, "naive_attention")->lost_ns_per_step));
     assert_int_equal(found_find(&cpu, "naive_attention")->severity, SEVERITY_MINOR);
-    found_forget(&gpu);
-    found_forget(&cpu);
 }
 
 TEST(an_empty_trace_is_no_failure)
@@ -984,5 +934,4 @@ TEST(an_empty_trace_is_no_failure)
     assert_string_equal(found.findings.items[0].id, "empty_recording");
     assert_int_equal(found.findings.items[0].severity, SEVERITY_MAJOR);
     assert_int_equal(found.findings.count, 1);
-    found_forget(&found);
 }

@@ -53,7 +53,6 @@ TEST(the_headline_is_the_first_finding_that_limits_the_run)
             strncmp(headline->text, headlines[i].text, strlen(headlines[i].text)) != 0)
             fail_msg("case %zu: %s, %.3f: %s", i, bottleneck_name(headline->bottleneck),
                      headline->share, headline->text);
-        found_forget(&found);
     }
 }
 
@@ -89,7 +88,6 @@ TEST(a_device_that_sets_the_pace_comes_before_what_gains_little)
             strcmp(found.findings.items[1].id, cases_of_pace[i].second) != 0 ||
             strcmp(word, cases_of_pace[i].word) != 0)
             fail_msg("case %zu: %s; found:%s", i, word, text);
-        found_forget(&found);
     }
 }
 
@@ -103,13 +101,11 @@ TEST(a_handful_of_kernels_tells_if_they_fill_the_device)
 
     assert_string_equal(found.findings.items[0].id, "device_bound");
     assert_int_equal(found.findings.headline.bottleneck, BOTTLENECK_DEVICE);
-    found_forget(&found);
     loop.kernel = 10;
     found = found_judge(&loop);
     assert_string_equal(found.findings.items[0].id, "insufficient_data");
     assert_int_equal(found.findings.headline.bottleneck, BOTTLENECK_UNCLEAR);
     assert_null(found_find(&found, "device_bound"));
-    found_forget(&found);
 }
 
 /* C++ puts a kernel's arguments behind its name, and may put it into no namespace. */
@@ -121,7 +117,6 @@ TEST(a_kernel_is_named_without_its_arguments)
 
     assert_non_null(strstr(found_find(&found, "device_bound")->evidence,
                            "is void (anonymous namespace)::fill<float>, with 100%"));
-    found_forget(&found);
 }
 
 /* --- Hosts that compute --- */
@@ -222,7 +217,6 @@ TEST(loading_costs_what_it_takes_without_the_tracer)
         assert_true((strstr(finding->evidence, " tracer") != NULL) == (loaders[i].said != NULL));
         if (loaders[i].said != NULL)
             assert_non_null(strstr(finding->evidence, loaders[i].said));
-        found_forget(&found);
     }
 }
 
@@ -293,7 +287,6 @@ TEST(a_host_alone_is_judged_by_its_operators)
         assert_true((found.findings.healthy[0] != '\0') ==
                     (strcmp(hosts[i].first, "host_computes") == 0 &&
                      findings_first(&found.findings) == NULL));
-        found_forget(&found);
     }
 }
 
@@ -330,7 +323,6 @@ TEST(a_host_that_had_a_device_is_not_judged_alone)
         assert_int_equal(strcmp(first->id, "no_device_activity") == 0, is_missing);
         assert_int_equal(strstr(first->evidence, "its rows are missing") != NULL, is_missing);
         assert_int_equal(found.findings.count, is_missing ? 1 : found.findings.count);
-        found_forget(&found);
     }
 }
 
@@ -347,7 +339,6 @@ TEST(a_host_that_computes_names_its_longest_operators)
                            "; of their own time 50% in aten::mm, 25% in aten::bmm, 25% in "
                            "aten::add"));
     assert_int_equal(found.findings.items[0].where.kind, PLACE_OPERATOR);
-    found_forget(&found);
 }
 
 /* Who calls scaled_dot_product_attention is not told to call it. */
@@ -368,8 +359,6 @@ TEST(attention_that_took_its_math_path_is_told_why)
     assert_non_null(strstr(found_find(&stored, "naive_attention")->advice, "use fused attention"));
     assert_non_null(
         strstr(found_find(&fell_back, "naive_attention")->advice, "took its math path"));
-    found_forget(&stored);
-    found_forget(&fell_back);
 }
 
 /* The loop computes for 300 us of each step and waits for 700, in which another thread sends
@@ -396,7 +385,6 @@ TEST(messages_of_a_host_alone_are_communication)
     assert_true(fabs(first->lost_ns_per_step / 1000 - 600) <= 10);
     assert_true(found_find(&found, "host_work") == NULL ||
                 found_find(&found, "host_work")->lost_ns_per_step < 110e3);
-    found_forget(&found);
 }
 
 TEST(activations_in_pieces_are_found_on_a_host_alone)
@@ -415,7 +403,6 @@ TEST(activations_in_pieces_are_found_on_a_host_alone)
         struct found found = judge_host(&cases[i].host);
         if ((found_find(&found, "unfused_ops") != NULL) != cases[i].found)
             fail_msg("case %zu", i);
-        found_forget(&found);
     }
 }
 
@@ -433,7 +420,6 @@ TEST(interruptions_do_not_make_operators_large)
     }
     found = found_judge_trace(made_analyse());
     assert_string_equal(found.findings.items[0].id, "small_operators");
-    found_forget(&found);
 }
 
 /* --- Devices that are not read --- */
@@ -478,7 +464,6 @@ TEST(a_device_that_is_not_read_is_all_that_is_said)
             assert_null(found_find(&found, "unread_device"));
             assert_int_equal(found.findings.headline.bottleneck, BOTTLENECK_DEVICE);
         }
-        found_forget(&found);
     }
 }
 
@@ -514,6 +499,5 @@ TEST(another_profiler_is_told_by_its_processes)
         assert_true((found_find(&found, "unread_device") != NULL) == (profilers[i].said != NULL));
         if (profilers[i].said != NULL)
             assert_non_null(strstr(found.findings.headline.text, profilers[i].said));
-        found_forget(&found);
     }
 }

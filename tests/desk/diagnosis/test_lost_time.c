@@ -21,7 +21,6 @@ static void check_lost(const struct made_loop *loop, const char *id, double us)
     found_list(&found, text, sizeof text);
     if (!(fabs(lost - us) <= 20))
         fail_msg("%s costs %.1f us, not %.1f; found:%s", id, lost, us, text);
-    found_forget(&found);
 }
 
 /* --- Waits that have a reason --- */
@@ -78,15 +77,12 @@ TEST(what_a_large_finding_hides_is_named_after_it)
     assert_true(fabs(padding->lost_ns_per_step - 109e3) < 5e3);
     assert_true(fabs(padding->predicted_gain - 1 / (1 - 0.109)) < 0.02);
     assert_non_null(strstr(padding->evidence, "once allocation_churn is fixed"));
-    found_forget(&found);
     found = found_judge(&smaller);
     padding = found_find(&found, "padding_waste");
     assert_true(padding == NULL || padding->once_fixed == NULL);
-    found_forget(&found);
     check_lost(&none, "padding_waste", 109);
     found = found_judge(&hides_nothing);
     assert_null(found_find(&found, "padding_waste"));
-    found_forget(&found);
 }
 
 /* The host could do 50 x 17 us of its own beside 50 x 40 of the device. A call that is mostly the
@@ -211,7 +207,6 @@ TEST(kernels_of_short_types_gain_nothing_from_shorter_types)
         assert_non_null(finding);
         if (fabs(finding->lost_ns_per_step / 1000 - lost[i]) > 5)
             fail_msg("%s: %g", others[i], finding->lost_ns_per_step / 1000);
-        found_forget(&found);
     }
 }
 
@@ -241,7 +236,6 @@ TEST(loading_of_a_host_that_captures_saves_what_the_step_would_gain)
     finding = found_find(&found, "data_loading");
     assert_non_null(finding);
     assert_true(fabs(finding->lost_ns_per_step / 1000 - 400) <= 30);
-    found_forget(&found);
 }
 
 /* --- Late calls --- */
@@ -262,8 +256,6 @@ TEST(late_calls_are_a_guess_only_where_kernels_share_the_cores)
     assert_string_equal(gpu.findings.items[0].id, "oversubscribed_host");
     assert_int_equal(gpu.findings.items[0].confidence, CONFIDENCE_MEDIUM);
     assert_int_equal(found_find(&cpu, "oversubscribed_host")->confidence, CONFIDENCE_LOW);
-    found_forget(&gpu);
-    found_forget(&cpu);
 }
 
 /* --- Waits for data --- */
@@ -275,7 +267,6 @@ static int confidence_of(const struct made_loop *loop, const char *id)
     const struct finding *finding = found_find(&found, id);
     int confidence = finding != NULL ? (int)finding->confidence : -1;
 
-    found_forget(&found);
     return confidence;
 }
 

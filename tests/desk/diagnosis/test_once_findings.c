@@ -46,7 +46,6 @@ TEST(what_is_done_for_the_first_time_adds_up)
             strstr(finding->evidence, "the longest takes 3.00 ms: cudaLaunchKernel for compiled"));
         if (!around[i].launched_before)
             assert_null(found_find(&found, "launch_bound"));
-        found_forget(&found);
     }
 }
 
@@ -108,7 +107,6 @@ TEST(a_capture_takes_the_operator_around_it)
         assert_ptr_equal(finding, &found.findings.items[0]);
         assert_true(fabs(finding->lost_ns_per_step / 1000 - 200) <= 1);
         assert_non_null(strstr(finding->evidence, "1 capture of a graph, 1 instantiation"));
-        found_forget(&found);
     }
 }
 
@@ -140,7 +138,6 @@ TEST(captures_that_come_again_are_named_and_no_other_finding_costs_their_time)
             assert_true(finding == findings_first(&found.findings));
             assert_non_null(strstr(finding->evidence, loops[i].said));
         }
-        found_forget(&found);
     }
 }
 
@@ -151,7 +148,6 @@ TEST(graphs_that_nothing_launches_are_made_ahead)
 
     assert_null(found_find(&found, "graph_recapture"));
     assert_non_null(found_find(&found, "initialisation"));
-    found_forget(&found);
 }
 
 /* A device that is busy, but for 5 ms in which the host does that. */
@@ -191,6 +187,5 @@ TEST(compiling_and_loading_modules_happen_once_however_late)
             assert_non_null(strstr(first->evidence, cases_once[i].name));
             assert_in_range((int64_t)first->lost_ns_per_step, 4990000, 5020000);
         }
-        found_forget(&found);
     }
 }

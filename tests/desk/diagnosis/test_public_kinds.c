@@ -52,9 +52,6 @@ TEST(work_that_waits_for_what_came_before_the_recording_costs_nothing)
     assert_int_equal(most.findings.headline.bottleneck, BOTTLENECK_UNCLEAR);
     assert_null(found_find(&most, "device_wait"));
     need(&amid, "device_wait");
-    found_forget(&half);
-    found_forget(&most);
-    found_forget(&amid);
 }
 
 TEST(a_wait_that_ends_the_recording_is_no_finding)
@@ -68,7 +65,6 @@ TEST(a_wait_that_ends_the_recording_is_no_finding)
     made_add("cuda_runtime", "cudaStreamSynchronize", 100, 100, 200, 2300, 0);
     found = found_judge_trace(made_analyse());
     assert_null(found_find(&found, "host_sync"));
-    found_forget(&found);
 }
 
 /* Marks that end long before the work which they launched. */
@@ -87,7 +83,6 @@ TEST(no_share_is_beyond_the_whole)
     }
     found = found_judge_trace(made_analyse());
     check_says(need(&found, "device_bound")->evidence, "busy for 100% of the step");
-    found_forget(&found);
 }
 
 /* --- Steps that are none --- */
@@ -124,8 +119,6 @@ TEST(layers_of_one_pass_are_no_steps)
     assert_null(found_find(&guessed, "memory_growth"));
     assert_null(found_find(&guessed, "uneven_steps"));
     need(&marked, "memory_growth");
-    found_forget(&guessed);
-    found_forget(&marked);
 }
 
 /* Two steps with two kernels: nearly all of them is a load, or a half is. */
@@ -142,8 +135,6 @@ TEST(two_steps_that_one_cause_fills_are_enough)
     assert_true(plain.findings.items[0].confidence > CONFIDENCE_LOW);
     assert_int_equal(plain.findings.items[0].severity, SEVERITY_CRITICAL);
     assert_int_equal(need(&mixed, "data_loading")->confidence, CONFIDENCE_LOW);
-    found_forget(&plain);
-    found_forget(&mixed);
 }
 
 TEST(what_the_host_does_beside_the_device_is_said_once)
@@ -165,7 +156,6 @@ TEST(what_the_host_does_beside_the_device_is_said_once)
             check_says(need(&found, "host_outside")->where.function, "enumerate(DataLoader)");
             assert_string_equal(found.findings.items[0].id, "device_bound");
         }
-        found_forget(&found);
     }
 }
 
@@ -200,7 +190,6 @@ TEST(a_single_step_of_an_engine_is_named)
     check_says(lacks->evidence, "1 step of the engine (step[DECODE bs=16])");
     assert_null(strstr(lacks->evidence, "no steps are marked"));
     check_says(need(&found, "device_bound")->advice, "decode");
-    found_forget(&found);
 }
 
 TEST(steps_of_an_engine_are_known_by_their_names)
@@ -226,7 +215,6 @@ TEST(steps_of_an_engine_are_known_by_their_names)
             check_says(lacks->evidence, "over 4 steps that prefill and 8 that only decode");
         else if (cases[i].are_steps && lacks != NULL)
             assert_null(strstr(lacks->evidence, "no steps are marked"));
-        found_forget(&found);
     }
 }
 
@@ -270,7 +258,6 @@ TEST(compilations_that_come_back_are_not_done_once)
             need(&found, "initialisation");
             assert_null(found_find(&found, "recompilation"));
         }
-        found_forget(&found);
     }
 }
 
@@ -311,9 +298,6 @@ TEST(time_of_the_profiler_and_of_collections_is_named)
     check_says(need(&garbage, "garbage_collection")->advice, "gc.freeze()");
     assert_null(found_find(&garbage, "host_work"));
     assert_null(found_find(&driver, "garbage_collection"));
-    found_forget(&profiler);
-    found_forget(&driver);
-    found_forget(&garbage);
 }
 
 TEST(steps_that_get_longer_are_told_from_uneven_ones)
@@ -324,8 +308,6 @@ TEST(steps_that_get_longer_are_told_from_uneven_ones)
     check_says(need(&longer, "uneven_steps")->title, "longer than the one before");
     check_says(need(&longer, "uneven_steps")->evidence, "they take 80 us more");
     assert_null(found_find(&even, "uneven_steps"));
-    found_forget(&longer);
-    found_forget(&even);
 }
 
 /* Weights that are copied before the first kernel, or a batch before each second one. */
@@ -343,7 +325,6 @@ TEST(what_is_copied_before_all_kernels_is_copied_once)
         found = found_judge_trace(made_analyse());
         assert_int_equal(strstr(need(&found, "pageable_copy")->evidence, "and so once") == NULL,
                          again);
-        found_forget(&found);
     }
 }
 
@@ -380,7 +361,6 @@ TEST(launches_that_wait_for_an_allocation_elsewhere_are_told_from_slow_ones)
         } else {
             assert_null(found_find(&found, "allocation_churn"));
         }
-        found_forget(&found);
     }
 }
 
@@ -414,7 +394,6 @@ TEST(trials_of_algorithms_are_named)
         assert_int_equal(strstr(churn->advice, "cudnn.benchmark = False") != NULL, k == 0);
         assert_int_equal(strstr(churn->evidence, "6 times per step the host waits") != NULL,
                          k == 0);
-        found_forget(&found);
     }
 }
 
@@ -484,7 +463,6 @@ TEST(the_loader_is_told_by_what_it_does)
             check_says(finding->evidence, cases[i].evidence);
         else
             assert_null(strstr(finding->evidence, "of loading is"));
-        found_forget(&found);
     }
 }
 
@@ -515,8 +493,6 @@ TEST(doubles_cost_what_the_device_says)
     check_says(need(&games, "fp64_matmul")->evidence, "fp32 at 64 times the rate");
     check_says(need(&games, "fp64_matmul")->advice, "tf32");
     assert_string_equal(games.findings.items[0].id, "fp64_matmul");
-    found_forget(&half);
-    found_forget(&games);
 }
 
 /* Steps of 20 products on the host, whose inputs have these types. */
@@ -557,7 +533,6 @@ TEST(doubles_of_a_host_are_told_by_the_types_of_inputs)
             assert_float_equal(need(&found, "fp64_matmul")->predicted_gain, 1.9, 0.05);
         else
             assert_null(found_find(&found, "fp64_matmul"));
-        found_forget(&found);
     }
 }
 
@@ -596,8 +571,6 @@ TEST(gradients_are_sent_once_per_update)
     check_says(need(&each, "exposed_communication")->advice, "no_sync()");
     assert_float_equal(need(&each, "exposed_communication")->predicted_gain, 16 / 13.0F, 0.02);
     check_says(need(&last, "exposed_communication")->advice, "buckets");
-    found_forget(&each);
-    found_forget(&last);
 }
 
 /* Two messages per step of as many bytes as the parameters have, if that is stated. */
@@ -636,8 +609,6 @@ TEST(bytes_that_are_sent_stand_beside_those_of_the_parameters)
     check_says(need(&stated, "exposed_communication")->evidence,
                "backward reduces 2.00 MiB per step, 2 times the parameters' 1.00 MiB");
     check_says(need(&unknown, "exposed_communication")->evidence, "reduces 2.00 MiB per step;");
-    found_forget(&stated);
-    found_forget(&unknown);
 }
 
 TEST(advice_fits_what_is_sent_and_who_trains)
@@ -664,6 +635,5 @@ TEST(advice_fits_what_is_sent_and_who_trains)
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct found found = found_judge(&cases[i].loop);
         check_says(need(&found, cases[i].id)->advice, cases[i].advice);
-        found_forget(&found);
     }
 }

@@ -73,11 +73,6 @@ static struct run make_run(struct analysed (*make)(const char *about, int commun
     return run;
 }
 
-static void release_run(struct run *run)
-{
-    for (int i = 0; i < run->count; i++) made_release(&run->analysed[i]);
-}
-
 /* Who communicates for less came last. */
 static void check_ranks(struct analysed (*make)(const char *about, int communication),
                         const int *communication, int count, bool straggles, const char *who)
@@ -91,7 +86,6 @@ static void check_ranks(struct analysed (*make)(const char *about, int communica
         if (straggler != NULL)
             assert_non_null(strstr(straggler->evidence, who));
     }
-    release_run(&run);
 }
 
 TEST(the_rank_that_others_wait_for_is_named)
@@ -121,8 +115,6 @@ TEST(a_rank_without_a_core_is_no_sure_straggler)
     assert_true(findings_find(&late.findings[0], "straggler")->confidence > CONFIDENCE_LOW);
     assert_int_equal(straggler->confidence, CONFIDENCE_LOW);
     assert_non_null(strstr(straggler->evidence, "had no core for 30% of a step"));
-    release_run(&late);
-    release_run(&waits);
 }
 
 /* Ranks 1 and 3 are equally slow: what one of them would gain alone is nothing, and both together
@@ -138,7 +130,6 @@ TEST(ranks_that_are_equally_slow_are_named_together)
     check_us((int64_t)run.slow.lost_ns, 420);
     assert_non_null(strstr(findings_find(&run.findings[0], "straggler")->evidence,
                            "rank 1 (as slow: rank 3) communicates"));
-    release_run(&run);
 }
 
 /* It waits for its work and then loads, while the others communicate. */
@@ -179,7 +170,6 @@ TEST(what_the_slow_rank_does_is_named)
             fail_msg("%s is not in: %s", cases[i].text, evidence);
         if (cases[i].text == NULL)
             assert_null(strstr(evidence, "while it"));
-        release_run(&run);
     }
 }
 
@@ -192,8 +182,6 @@ TEST(a_wait_for_the_slow_rank_is_no_exposed_communication)
 
     assert_null(findings_find(&waits.findings[0], "exposed_communication"));
     assert_non_null(findings_find(&alike.findings[0], "exposed_communication"));
-    release_run(&waits);
-    release_run(&alike);
 }
 
 /* Messages of 1500 us hide behind kernels of 1000 us: 1500 of 2500 us are left. One multiprocessor
@@ -217,7 +205,6 @@ TEST(messages_hide_behind_no_more_than_is_computed)
             assert_float_equal(exposed->predicted_gain, 2500.0 / 1500, 0.05);
         else
             assert_true(isnan(exposed->predicted_gain));
-        made_release(&analysed);
     }
 }
 
@@ -246,7 +233,6 @@ TEST(the_first_message_is_once)
         assert_true(fabs(exposed->lost_ns_per_step / 1e3 - 200) <= 1);
         assert_true((strstr(exposed->evidence, "the first message takes 4.80 ms longer") != NULL) ==
                     (has_meeting == 1));
-        found_forget(&found);
     }
 }
 
@@ -283,10 +269,8 @@ TEST(a_rank_without_communication_is_not_compared)
     assert_false(run.figures[2].is_compared);
     assert_int_not_equal(run.slow.which, 2);
     assert_false(slow_rank_matters(&run.slow));
-    release_run(&run);
     run = make_run(silent, (const int[]){ 500, 0 }, 2);
     assert_int_equal(run.slow.which, -1);
-    release_run(&run);
 }
 
 /* Each finding of the run once, with the ranks that have it and what it costs them; the costliest's
@@ -315,7 +299,6 @@ TEST(findings_of_ranks_are_gathered)
     assert_true(spread->differs);
     check_us((int64_t)spread->least_ns, 400);
     check_us((int64_t)spread->most_ns, 500);
-    release_run(&run);
 }
 
 /* A process that has eleven devices, of which one works. */
@@ -338,5 +321,4 @@ TEST(idle_devices_are_named_up_to_eight)
     finding = findings_find(&findings, "uneven_devices");
     assert_non_null(finding);
     assert_non_null(strstr(finding->evidence, "device 8 for 10%, and 2 more"));
-    made_release(&analysed);
 }

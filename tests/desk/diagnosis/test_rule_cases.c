@@ -17,7 +17,6 @@ static void check(const char *id, const struct made_loop *loop, bool wanted)
     if (wanted && (finding->lost_ns_per_step > 0) == rule_find(id)->costs_no_time)
         fail_msg("%s costs %g ns, but its row says \"%s\"", id, finding->lost_ns_per_step,
                  rule_find(id)->cost);
-    found_forget(&found);
 }
 
 #define DEVICE_COPY "Memcpy DtoD (Device -> Device)"
@@ -509,7 +508,6 @@ static bool is_in_order(const struct made_loop *loop)
     if (found.findings.count > 0 && items[0].bottleneck != BOTTLENECK_NONE &&
         items[0].bottleneck != word)
         fail_msg("the headline says %s; found:%s", bottleneck_name(word), text);
-    found_forget(&found);
     return follows;
 }
 

@@ -40,7 +40,6 @@ TEST(either_of_two_fixes_may_be_enough)
     check_step(&what_if.rows[1], 1000, 1000);
     what_if = without(&found, "data_loading", "host_sync");
     check_step(&what_if.rows[0], 1003, 1000);
-    found_forget(&found);
 }
 
 /* The host loads for 1500 us, works for 600 and launches for 40; the device works for 400. */
@@ -58,7 +57,6 @@ TEST(two_fixes_gain_what_they_gain_together)
     check_step(&what_if.rows[1], 400, 400);
     what_if = without(&found, "data_loading", "host_work");
     check_step(&what_if.rows[0], 640, 400);
-    found_forget(&found);
 }
 
 /* The host loads for 1500 us and launches for 40; the device works for 1000 beside that, half of it
@@ -79,7 +77,6 @@ TEST(kernels_that_get_shorter_gain_what_the_host_leaves)
     check_step(&what_if.recorded, 1540, 1000);
     check_step(&what_if.rows[0], 1000, 1000);
     check_step(&what_if.rows[1], 503, 503);
-    found_forget(&found);
 }
 
 /* Alone, a cause gains what its finding says. Unnamed, all causes of the trace come in all
@@ -103,7 +100,6 @@ TEST(causes_that_are_not_named_are_combined)
         for (int j = 0; j < i; j++)
             if ((what_if.rows[j].causes & ~what_if.rows[i].causes) == 0)
                 assert_true(what_if.rows[i].step_ns <= what_if.rows[j].step_ns + 1);
-    found_forget(&found);
 }
 
 /* Findings that share no time lose no more than a replay without all of them gains. */
@@ -139,7 +135,6 @@ TEST(exclusive_losses_are_what_all_fixes_gain)
         if (!(lost_ns <= 1.02 * (what_if.recorded.step_ns - least_ns)))
             fail_msg("loop %zu: %.0f ns are lost, and %.0f gained", i, lost_ns,
                      what_if.recorded.step_ns - least_ns);
-        found_forget(&found);
     }
 }
 
@@ -153,16 +148,13 @@ TEST(the_next_fix_is_named)
 
     if (next->first != NULL)
         assert_true(next->gain < 1.01);
-    found_forget(&found);
     found = found_judge(&slow);
     assert_string_equal(next->first, "data_loading");
     assert_string_equal(next->second, "host_work");
     assert_true(fabs(next->gain - 640.0 / 400) < 0.05);
     assert_true(fabs(next->pair_gain - 2140.0 / 400) < 0.1);
-    found_forget(&found);
     found = found_judge(&one);
     assert_null(next->first);
-    found_forget(&found);
 }
 
 /* A host that loads and computes has no predicted gain, since both share its cores. The step is
@@ -180,7 +172,6 @@ TEST(on_a_host_alone_loading_takes_its_cost)
     assert_true(fabs(what_if.recorded.step_ns - what_if.rows[0].step_ns -
                      finding->lost_ns_per_step) < 1000);
     assert_true(finding->lost_ns_per_step > 700e3);
-    found_forget(&found);
 }
 
 TEST(without_anything_to_replay_a_sentence_says_so)
@@ -196,5 +187,4 @@ TEST(without_anything_to_replay_a_sentence_says_so)
     what_if = what_if_of(&found.findings, &facts, &choice);
     assert_int_equal(what_if.row_count, 0);
     assert_non_null(strstr(what_if.why, "does not give back its step"));
-    found_forget(&found);
 }

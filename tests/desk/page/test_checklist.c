@@ -65,7 +65,6 @@ TEST(a_healthy_loop_answers_yes)
                      row->figures);
         assert_true(row->figures[0] != '\0');
     }
-    found_forget(&found);
 }
 
 /* A loop has that finding, and its question alone is answered with no, but for that of the idle
@@ -108,7 +107,6 @@ TEST(each_problem_answers_its_question)
             if (j != wanted && checklist.rows[j].answer == ANSWER_NO && j != number_of("busy"))
                 fail_msg("%s: %s is no, too: %s", cases[i].finding, checklist_questions[j].id,
                          checklist.rows[j].figures);
-        found_forget(&found);
     }
 }
 
@@ -124,7 +122,6 @@ TEST(a_device_that_is_half_idle_is_not_busy)
     assert_int_equal(row->answer, ANSWER_NO);
     assert_null(row->finding);
     assert_non_null(strstr(row->figures, "and 70% is good"));
-    found_forget(&found);
 }
 
 /* Five events show no pattern, though the device is idle for most of them. */
@@ -137,7 +134,6 @@ TEST(a_handful_of_work_is_no_answer)
 
     assert_string_equal(row->finding->id, "low_utilisation");
     assert_int_equal(row->answer, ANSWER_UNKNOWN);
-    found_forget(&found);
 }
 
 /* A finding that is only possible is no answer. */
@@ -150,7 +146,6 @@ TEST(a_guess_is_no_answer)
 
     assert_string_equal(row->finding->id, "unfused_ops");
     assert_int_equal(row->answer, ANSWER_UNKNOWN);
-    found_forget(&found);
 }
 
 /* --- What a trace lacks --- */
@@ -164,7 +159,6 @@ static void check_unknown(const struct made_loop *loop, const char *question, co
     if (row->answer != ANSWER_UNKNOWN || strstr(row->figures, why) == NULL)
         fail_msg("%s: %s, %s", question, answer_name(row->answer), row->figures);
     assert_null(row->finding);
-    found_forget(&found);
 }
 
 /* One long wait for data in four steps might be anything, so no rule names it. */
@@ -207,5 +201,4 @@ TEST(a_host_alone_has_answers)
     for (int i = 0; i < CHECKLIST_COUNT; i++)
         if (i != number_of("memory"))
             assert_int_equal(checklist.rows[i].answer, ANSWER_YES);
-    found_forget(&found);
 }

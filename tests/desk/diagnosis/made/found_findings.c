@@ -20,11 +20,6 @@ struct found found_judge(const struct made_loop *loop)
     return found_judge_trace(made_loop(loop));
 }
 
-void found_forget(struct found *found)
-{
-    made_release(&found->analysed);
-}
-
 const struct finding *found_find(const struct found *found, const char *id)
 {
     for (int64_t i = 0; i < found->findings.count; i++)
@@ -48,7 +43,6 @@ double found_lost_us(const struct made_loop *loop, const char *id)
     const struct finding *finding = found_own(&found, id);
     double lost = finding != NULL ? finding->lost_ns_per_step / 1000 : 0;
 
-    found_forget(&found);
     return lost;
 }
 
@@ -61,7 +55,6 @@ double found_saved_us(const struct made_loop *loop, const char *id)
                                          (1 - 1 / finding->predicted_gain)
                                    : 0;
 
-    found_forget(&found);
     return saved;
 }
 

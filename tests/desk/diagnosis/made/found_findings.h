@@ -1,4 +1,4 @@
-/* A made trace and what is found in it. */
+/* A made trace and what is found in it, which stays until the test ends. */
 #pragma once
 
 #include "harness/desk/analysis/summary.h"
@@ -16,7 +16,6 @@ struct found {
 
 struct found found_judge_trace(struct analysed analysed);
 struct found found_judge(const struct made_loop *loop);
-void found_forget(struct found *found);
 
 /* The finding of that id; NULL: there is none. */
 const struct finding *found_find(const struct found *found, const char *id);
