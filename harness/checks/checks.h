@@ -1,7 +1,10 @@
 /* The rows of `doctor`: each is one thing that must be right for figures to mean something. */
 #pragma once
 
+#include "harness/base/status.h"
+#include "harness/text/json.h"
 #include "harness/text/members.h"
+#include "harness/text/page.h"
 
 /* LOW: figures can be taken, with the doubt that the row names. FAIL: they would mislead. NONE: not
  * known or not applicable here; the advice says why. */
@@ -74,3 +77,23 @@ const struct check *checks_find(const struct checks *checks, const char *name);
  * "no" where one fails. `names` gets the rows in question, at most CHECKS_NAMED of them. */
 enum { CHECKS_NAMED = 6 };
 const char *checks_fitness(const struct checks *checks, char *names, size_t size);
+
+/* The rows of `doctor`, for people and for programs. */
+
+/* Prints rows as they are added. Rows of a group in turn that are not applicable for the same
+ * reason become one line, so those wait for the row after them. */
+struct checks_printer {
+    struct page page;
+    const struct checks *checks;
+    int printed; /* how many rows are */
+};
+void checks_print_new(void *printer); /* a checks.added */
+
+/* Prints the rows that are left, when there will be no more. */
+void checks_print_rows(struct checks_printer *printer);
+
+/* The same, then the counts, and whether the machine is fit to measure. */
+void checks_print_end(struct checks_printer *printer);
+
+/* Adds "fit": "yes" | "with care" | "no", and "checks": an array of check_members(). */
+void checks_json(struct json *json, cJSON *root, const struct checks *checks);

@@ -1,7 +1,7 @@
 /* The rows of doctor as a page and as JSON. Rows appear as they are added, because the measurements
  * behind them take seconds. Rows that do not apply for one reason are joined into one line, so such
  * rows wait for the next one. */
-#include "harness/checks/checks_output.h"
+#include "harness/checks/checks.h"
 
 #include "harness/base/words/text.h"
 

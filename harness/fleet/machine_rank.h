@@ -26,7 +26,7 @@ struct machine_ranks {
     int nodes; /* others of the kind, whatever figures they have */
 };
 
-/* `fleet` has the others; `kind` is as node.h has it: "device; processor". OUT_OF_MEMORY. Release
+/* `fleet` has the others; `kind` is as fleet.h has it: "device; processor". OUT_OF_MEMORY. Release
  * in every case. */
 enum status machine_ranks_make(struct machine_ranks *standings, const struct own_figure *figures,
                                int count, const struct fleet *fleet, const char *kind);

@@ -2,7 +2,7 @@
  * numbers of one table, since thousands of machines state the same ones.
  *
  * A file may lack anything: what it does not state is not compared. */
-#include "harness/fleet/node.h"
+#include "harness/fleet/fleet.h"
 
 #include "harness/base/rows.h"
 #include "harness/base/words/intern.h"

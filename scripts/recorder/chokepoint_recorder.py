@@ -752,7 +752,7 @@ def wrap_optimizer(recorder, module):
 
 def with_marked_closure(args, kwargs):
     """The arguments of an optimizer's step, where the call of a closure is an annotation: what is left of the step is the
-    optimizer's own (harness/desk/analysis/timeline/closures.h)."""
+    optimizer's own (harness/desk/analysis/timeline/phases.h)."""
     closure = kwargs["closure"] if "closure" in kwargs else args[1] if len(args) > 1 else None
     if not callable(closure):
         return args, kwargs

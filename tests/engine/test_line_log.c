@@ -2,7 +2,6 @@
 #include "harness/engine/step/parts/line_log.h"
 
 #include "harness/base/clock.h"
-#include "harness/engine/step/parts/log_server.h"
 #include "harness/engine/step/parts/scratch_file.h"
 #include "tests/fixtures/lab/scratch_disk.h"
 #include "tests/fixtures/lab/training_fixture.h"

@@ -138,7 +138,7 @@ same = [compare("docs/catalogue/README.md", [row[0] for row in table(source / "d
         compare("docs/results.md", [[row[0], row[2], row[3]] for row in table(source / "docs/results.md", "member")],
                 metrics(source / "harness/engine/step/metric.h")),
         compare("docs/devices.md", [row[:2] for row in table(source / "docs/devices.md", "switch")],
-                switches(source / "harness/device/cuda/cupti/cupti_switches.h"), 3),
+                switches(source / "harness/device/cuda/cupti/cupti_collector.h"), 3),
         compare("docs/devices.md", [overheads_shown(source)] if overheads_shown(source) in devices else [],
                 [overheads_shown(source)], 0),
         compare("docs/gpu-kernels.md", [line for line in kernel_times(source) if line in kernels], kernel_times(source), 2),

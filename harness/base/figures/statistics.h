@@ -46,8 +46,8 @@ double stats_sort_median(double *values, int count); /* sorts it first */
  *
  * Whoever looks for the odd one begins here: ranks, nodes and links of a job, machines of a fleet
  * that may be out, one run per side of a comparison, the pace of two traces. Each decides for
- * itself what counts as odd: fleet_noise.h and run_noise.h know the chance of a false alarm and
- * therefore use means and Student's t; job_late.h and step_change.h have a fixed number of
+ * itself what counts as odd: fleet_noise.h and row_sides.h know the chance of a false alarm and
+ * therefore use means and Student's t; job_causes.h and trace_change.h have a fixed number of
  * deviations or none; ranks.h asks who enters collectives last, which a median answers without a
  * spread. */
 struct stats_bulk {

@@ -8,11 +8,8 @@
 #include "harness/cli/line/flags.h"
 #include "harness/cli/traces/html_page.h"
 #include "harness/desk/files/trace_paths.h"
-#include "harness/fleet/job/job_map.h"
 #include "harness/fleet/job/job_output.h"
-#include "harness/fleet/job/job_racks.h"
-#include "harness/fleet/job/job_read.h"
-
+#include "harness/fleet/job/job.h"
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* chokepoint compare: result files of one version against those of another, row by row.
  *
  * This file takes the command line apart into two sides, reads the files, and chooses what is done
- * with them: a gate (comparison.h), --explain (compare_explain.h) or --plan (plan.h). Files of
+ * with them: a gate (comparison.h), --explain (compare_explain.h) or --plan (plan.c). Files of
  * different machines, devices or clocks are refused unless --force is given, since a difference
  * between them would say nothing about the versions. */
 #include "harness/base/rows.h"
@@ -10,8 +10,6 @@
 #include "harness/cli/line/flags.h"
 #include "harness/cli/line/values.h"
 #include "harness/desk/compare/comparison_output.h"
-#include "harness/desk/compare/plan.h"
-
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -10,7 +10,6 @@
 #include "harness/base/words/nearest.h"
 #include "harness/base/words/utf8.h"
 #include "harness/cli/line/flags.h"
-#include "harness/cli/line/shell_pages.h"
 #include "harness/text/wrap.h"
 
 #include <errno.h>

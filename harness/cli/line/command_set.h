@@ -25,3 +25,8 @@ enum status command_set_run(const struct command_set *set, int argc, char **argv
 /* Prints the error of a command that failed, behind what it printed before. Returns the code to
  * exit with: `exit_code`, or if that is 0, the code that `status` stands for. */
 int command_set_failed(enum status status, int exit_code);
+
+/* The words that a shell completes, and the page of the manual, on standard output. */
+enum status
+shell_completion(const struct command_set *set); /* for bash, and zsh with bashcompinit */
+enum status shell_manual(const struct command_set *set, const char *version);

@@ -2,7 +2,7 @@
  * of commands and options, so that neither can lag behind them.
  *
  * --help names neither option: they are for whoever installs the program. */
-#include "harness/cli/line/shell_pages.h"
+#include "harness/cli/line/command_set.h"
 
 #include "harness/base/rows.h"
 #include "harness/cli/line/flags.h"

@@ -1,8 +1,8 @@
 /* chokepoint report: results and traces as a page to look at (html_page.h), or folders of results
- * as a site of such pages (report_site.h). */
+ * as a site of such pages (site.h). */
 #include "harness/cli/line/commands.h"
 #include "harness/cli/line/flags.h"
-#include "harness/cli/site/report_site.h"
+#include "harness/cli/site/site.h"
 #include "harness/cli/traces/html_page.h"
 #include "harness/cli/traces/report_document.h"
 

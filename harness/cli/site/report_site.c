@@ -2,15 +2,13 @@
  * site before this one with them: so a site that was cut short is replaced by the next. Nothing is
  * written but these names, each as a file that takes its name at the end (atomic_file.h), and
  * nothing is removed but pages that index.json names and nothing is left of. */
-#include "harness/cli/site/report_site.h"
+#include "harness/cli/site/site.h"
 
 #include "harness/base/rows.h"
 #include "harness/base/system/atomic_file.h"
 #include "harness/base/words/text.h"
 #include "harness/base/words/utf8.h"
 #include "harness/cli/line/commands.h"
-#include "harness/cli/site/site_documents.h"
-#include "harness/cli/site/site_facts.h"
 #include "harness/cli/traces/html_page.h"
 #include "harness/text/json.h"
 #include "harness/text/result_traces.h"

@@ -1,5 +1,5 @@
 /* A function per kind of page, in a table; each reads as its command does. */
-#include "harness/cli/site/site_documents.h"
+#include "harness/cli/site/site.h"
 
 #include "harness/base/rows.h"
 #include "harness/cli/fleet/job_document.h"

@@ -1,6 +1,6 @@
 /* A function per kind of page, in a table. Whatever a document lacks stays empty: it may be of a
  * stranger's file. */
-#include "harness/cli/site/site_facts.h"
+#include "harness/cli/site/site.h"
 
 #include "harness/base/rows.h"
 #include "harness/base/words/text.h"

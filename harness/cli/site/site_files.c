@@ -1,7 +1,7 @@
 /* Walks through the folders in the order of names, numbers in them by their values, so that a site
  * is the same whatever the file system. A file is told by its first window, inflated if need be;
  * only JSON that is no trace is read whole. */
-#include "harness/cli/site/site_files.h"
+#include "harness/cli/site/site.h"
 
 #include "harness/base/rows.h"
 #include "harness/base/words/text.h"

@@ -1,5 +1,5 @@
 /* Scripts are looked up beside the program. */
-#include "harness/cli/traces/program_file.h"
+#include "harness/cli/traces/user_program.h"
 
 #include <errno.h>
 #include <stdio.h>

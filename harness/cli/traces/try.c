@@ -17,7 +17,7 @@
 #include "harness/cli/line/commands.h"
 #include "harness/cli/line/flags.h"
 #include "harness/cli/traces/user_program.h"
-#include "harness/desk/compare/trial/trial_output.h"
+#include "harness/desk/compare/trial/trial.h"
 #include "harness/desk/diagnosis/rules/rules.h"
 #include "harness/text/result_traces.h"
 

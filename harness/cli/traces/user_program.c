@@ -4,8 +4,6 @@
 
 #include "harness/base/rows.h"
 #include "harness/base/words/text.h"
-#include "harness/cli/traces/program_file.h"
-
 #include <errno.h>
 #include <signal.h>
 #include <spawn.h>

@@ -4,6 +4,7 @@
 
 #include "harness/base/status.h"
 
+#include <limits.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
@@ -32,3 +33,12 @@ int user_program_signal(void);
 
 /* Runs another command of this program in a process of its own, until it has ended. */
 enum status run_own_command(const char *const *words, int output, int errors, int *wait_status);
+
+/* Files that come with the program: its Python scripts. */
+
+/* The path of this program. IO. */
+enum status program_path(char path[PATH_MAX]);
+
+/* The path of "recorder/sitecustomize.py" or the like, where the program was built, or where it is
+ * installed. IO; NO_LIBRARY: it is in neither. */
+enum status program_file_find(char path[PATH_MAX], const char *name);

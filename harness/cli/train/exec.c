@@ -10,7 +10,7 @@
 #include "harness/cli/line/commands.h"
 #include "harness/device/many_ranks.h"
 #include "harness/lab/experiment/child/timing.h"
-#include "harness/lab/experiment/child/tracing.h"
+#include "harness/lab/experiment/child/trace_run.h"
 #include "harness/lab/experiment/own_scenario.h"
 #include "harness/lab/experiment/rank_trace.h"
 

@@ -2,7 +2,7 @@
  * they need no GPU and no child process; if the run's device is a GPU, they are timed on it as
  * well. Kernels are counted for the architecture of --arch, or of the GPU, or for one that is
  * assumed. */
-#include "harness/cli/train/run_lessons.h"
+#include "harness/cli/train/run.h"
 
 #include "harness/base/rows.h"
 #include "harness/bench/interrupt.h"

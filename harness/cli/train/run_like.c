@@ -4,7 +4,7 @@
  *
  * An error says what contradicts what, before anything is measured. A run has one seed, one folder
  * of images and one size of device memory, so these are taken from the first scenario. */
-#include "harness/cli/train/run_like.h"
+#include "harness/cli/train/run.h"
 
 #include "harness/desk/compare/file/workload.h"
 #include "harness/lab/experiment/result.h"

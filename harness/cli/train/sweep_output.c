@@ -1,5 +1,5 @@
 /* One knob is a table with a row per value, two knobs are a grid of samples per second. Both mark
- * the best value, and the cheapest one that is enough, if the rounds agree on them (knee.h).
+ * the best value, and the cheapest one that is enough, if the rounds agree on them (sweep.h).
  *
  * The JSON has the same rows in Google Benchmark's format, which `compare` reads, and the rounds
  * one by one. */

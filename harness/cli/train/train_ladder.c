@@ -10,7 +10,7 @@
 #include "harness/cli/train/train_output.h"
 #include "harness/lab/experiment/effect_words.h"
 #include "harness/lab/experiment/parent/progress.h"
-#include "harness/lab/search/ladder_children.h"
+#include "harness/lab/search/ladder.h"
 #include "harness/text/wrap.h"
 
 #include <errno.h>

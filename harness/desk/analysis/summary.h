@@ -10,8 +10,6 @@
 #include "harness/desk/analysis/tables/host_operators.h"
 #include "harness/desk/analysis/tables/kernel_table.h"
 #include "harness/desk/analysis/tables/memory_curve.h"
-#include "harness/desk/analysis/tables/operator_kinds.h"
-#include "harness/desk/analysis/tables/products.h"
 #include "harness/desk/analysis/tables/spans.h"
 #include "harness/desk/analysis/timeline/captures.h"
 #include "harness/desk/analysis/timeline/first_uses.h"
@@ -47,7 +45,7 @@ struct summary {
     struct call_tree calls; /* in the window of `idle` */
     /* in the window of `idle`; zeros unless the host computes itself */
     struct host_operators operators;
-    double product_fixed_ns; /* of those that come with every forward pass (products.h); NAN:
+    double product_fixed_ns; /* of those that come with every forward pass (kernel_table.h); NAN:
                                 unknown */
     /* The digest that it was read from, which has no tables of events: counts say how many there
      * were. NULL: it is of a trace. */

@@ -25,7 +25,7 @@ struct splitting {
     struct time_parts *parts;
     int64_t room; /* for parts */
     const struct summary *summary;
-    int64_t *row_of;      /* by event (operator_kinds.h) */
+    int64_t *row_of;      /* by event (host_operators.h) */
     int64_t *row_part;    /* by row of operator kinds; NONE: not yet known */
     int64_t *name_part;   /* by name */
     int64_t *begin_ns;    /* of each step (find_steps) */

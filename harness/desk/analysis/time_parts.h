@@ -3,7 +3,7 @@
  *
  * The window of `idle` (idle.h) is split. Each moment goes to the first of these that is going on:
  * 1. A kernel that computes; if there are several, the one that began first. Its part is named
- *    after the kind of its operator (operator_kinds.h), so that the part stays the same if the
+ *    after the kind of its operator (host_operators.h), so that the part stays the same if the
  *    kernel gets another name. If the trace does not tell the operator, the part is "optimizer" for
  *    kernels launched in that phase, and else the kernel's name.
  * 2. Communication, then a copy, then a memset, each by name.

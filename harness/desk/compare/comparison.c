@@ -1,5 +1,5 @@
 /* Goes through the rows twice. The first time it learns from all complete rows how runs differ
- * (run_noise.h), the second time it judges each row by that. */
+ * (row_sides.h), the second time it judges each row by that. */
 #include "harness/desk/compare/comparison.h"
 
 #include "harness/base/rows.h"

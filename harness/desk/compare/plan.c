@@ -1,7 +1,5 @@
 /* All files are one side, from which the noise of a run is learned as a comparison learns it;
  * compare_shows() then says which change would be called with so many files per side. */
-#include "harness/desk/compare/plan.h"
-
 #include "harness/base/figures/statistics.h"
 #include "harness/base/rows.h"
 #include "harness/desk/compare/comparison_output.h"

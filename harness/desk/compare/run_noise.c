@@ -1,6 +1,6 @@
 /* A matrix of rows by runs is taken apart: the median over the rows is what a run has in common,
  * the rest is each row's own. */
-#include "harness/desk/compare/run_noise.h"
+#include "harness/desk/compare/row_sides.h"
 
 #include "harness/base/figures/statistics.h"
 #include "harness/base/rows.h"

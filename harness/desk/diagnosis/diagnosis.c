@@ -8,7 +8,7 @@
 #include "harness/base/sort.h"
 #include "harness/base/system/thread.h"
 #include "harness/desk/analysis/host/call_sites.h"
-#include "harness/desk/analysis/soundness/processes.h"
+#include "harness/desk/analysis/soundness/soundness.h"
 #include "harness/desk/diagnosis/digest/digest.h"
 #include "harness/desk/diagnosis/finding_place.h"
 #include "harness/desk/diagnosis/findings.h"

@@ -1,6 +1,6 @@
 /* A finding of several ranks is shown once, as the rank has it that it costs most, and stands where
  * its mean cost over all ranks puts it. */
-#include "harness/desk/diagnosis/run_findings.h"
+#include "harness/desk/diagnosis/diagnosis.h"
 
 #include "harness/desk/diagnosis/findings.h"
 #include "harness/desk/diagnosis/rules/rules.h"

@@ -4,8 +4,6 @@
 
 #include "harness/base/rows.h"
 #include "harness/desk/read/input/read_ahead.h"
-#include "harness/desk/snapshot/pickle_values.h"
-
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -3,7 +3,7 @@
  * note, which its own follow; bits from ROOM_SHIFT on say for how many there is room, 0: for as
  * many as there are. The place of a dictionary is that of a mask of the members that it has, whose
  * values follow in the order of their names. */
-#include "harness/desk/snapshot/pickle_values.h"
+#include "harness/desk/snapshot/pickle.h"
 
 #include "harness/base/rows.h"
 

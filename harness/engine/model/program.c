@@ -5,7 +5,7 @@
  * With the same shapes each step allocates and frees in the same order, so a caching allocator asks
  * the device for nothing after the first one. Freeing when a pass is queued, not when it has run,
  * is safe because the memory is used again on the same stream. */
-#include "harness/engine/model/program.h"
+#include "harness/engine/model/encoder.h"
 
 #include "harness/base/rows.h"
 

@@ -20,7 +20,7 @@
 #include "harness/bench/interrupt.h"
 #include "harness/checks/prolog_verdict.h"
 #include "harness/fleet/fleet_output.h"
-#include "harness/lab/doctor/host/cpu_list.h"
+#include "harness/lab/doctor/host/host.h"
 #include "harness/text/json.h"
 #include "harness/text/page_rows.h"
 

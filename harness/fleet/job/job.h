@@ -9,6 +9,8 @@
 #include "harness/base/system/arena.h"
 #include "harness/desk/diagnosis/digest/rank_record.h"
 
+#include <regex.h>
+
 /* A rank in a collective, in the order in which the rank enters them. */
 struct job_entry {
     int32_t meeting; /* in job.meetings */
@@ -66,7 +68,7 @@ struct job {
     int64_t rank_count, world_size;
     struct job_node *nodes; /* by name */
     int64_t node_count;
-    const char **racks; /* their names, if they are known (job_racks.h) */
+    const char **racks; /* their names, if they are known */
     int64_t rack_count;
     struct job_group *groups;
     int64_t group_count;
@@ -92,3 +94,39 @@ struct job_stranger {
 void job_join(struct job *job, struct arena *arena, struct job_rank *ranks,
               const int64_t *world_sizes, int64_t count, struct job_stranger **strangers,
               int64_t *stranger_count);
+
+/* The rack of each node: from a file with lines "NODE RACK", or by a pattern in its name. */
+struct rack_row {
+    const char *node, *rack;
+};
+
+struct job_racks {
+    char *text; /* of the file */
+    struct rack_row *rows;
+    int64_t count, room;
+    regex_t pattern; /* instead of the file */
+    bool by_pattern;
+};
+
+/* `from` is a file, or "/PATTERN/", POSIX extended: the rack is what its parentheses match, or all
+ * of it. IO, BAD_INPUT: a line is not as above; BAD_USAGE: the pattern is wrong. Close in every
+ * case. */
+enum status job_racks_open(struct job_racks *racks, const char *from);
+void job_racks_close(struct job_racks *racks);
+
+/* Sets racks and rack_count of the job, and the rack of its nodes and ranks. `racks` must live
+ * longer. Within arena_run(). */
+void job_racks_set(struct job *job, const struct job_racks *racks);
+
+/* Reads the digests of a job's ranks, one after the other: memory is that of their steps and
+ * collectives. */
+struct job_ranks {
+    struct arena *arena;
+    struct job_rank *ranks; /* [count] */
+    int64_t *worlds;        /* [count], ranks of the job as each digest states it */
+    int64_t count, room, world_room;
+};
+
+/* Adds the digests of a file. IO, BAD_INPUT: it cannot be read, or a digest of it is broken; the
+ * sentence says which, and those before it stay. OUT_OF_MEMORY. `path` must live longer. */
+enum status job_read(struct job_ranks *ranks, const char *path);

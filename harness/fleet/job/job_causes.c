@@ -3,8 +3,6 @@
 #include "harness/fleet/job/job_causes.h"
 
 #include "harness/base/figures/statistics.h"
-#include "harness/fleet/job/job_late.h"
-
 #include <math.h>
 #include <string.h>
 

@@ -5,7 +5,7 @@
  *
  * A candidate comes with a change: for each place of the step, by how much its ranks are to be
  * faster. job_causes.c makes the change and replays the job to see what it is worth. */
-#include "harness/fleet/job/job_late.h"
+#include "harness/fleet/job/job_causes.h"
 
 #include "harness/base/figures/statistics.h"
 #include "harness/base/sort.h"

@@ -1,7 +1,7 @@
 /* The map of a job for the page: layers of cells, one row per rank and one column per step, and the
  * first steps of every rank as a timeline. Steps are joined until all layers fit into the page, so
  * it stays small for a job of any length. */
-#include "harness/fleet/job/job_map.h"
+#include "harness/fleet/job/job_output.h"
 
 #include <math.h>
 

@@ -1,6 +1,6 @@
 /* Finds the rack that a node is in, as the user says it: from a file of lines, sorted for a binary
  * search, or from a part of each node's name, which a regular expression picks. */
-#include "harness/fleet/job/job_racks.h"
+#include "harness/fleet/job/job.h"
 
 #include "harness/base/rows.h"
 #include "harness/base/sort.h"

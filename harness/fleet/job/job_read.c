@@ -1,6 +1,6 @@
 /* Inflates a file window by window and takes one line at a time, so that memory is that of the
  * digests and not of the files. */
-#include "harness/fleet/job/job_read.h"
+#include "harness/fleet/job/job.h"
 
 #include "harness/base/rows.h"
 #include "harness/desk/diagnosis/digest/digest.h"

@@ -1,6 +1,6 @@
 /* Copies from each device to each other one, with the data checked on the way. A way is judged
  * beside the median of the ways over the same kind of link. */
-#include "harness/lab/doctor/device_links.h"
+#include "harness/lab/doctor/doctor.h"
 
 #include "harness/base/clock.h"
 #include "harness/base/figures/quantity.h"

@@ -4,7 +4,7 @@
 
 #include "harness/base/facts/system_file.h"
 #include "harness/base/figures/quantity.h"
-#include "harness/lab/doctor/host/cpu_list.h"
+#include "harness/lab/doctor/host/host.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* Benches are grouped into families by their names; one iteration of each makes it check its
  * result. */
-#include "harness/lab/doctor/numerics.h"
+#include "harness/lab/doctor/doctor.h"
 
 #include "benches/benches.h"
 #include "harness/bench/bench_measure.h"

@@ -3,7 +3,7 @@
  *
  * Bounds are shares of what a specification or another measurement allows. They tell a machine that
  * is broken from one that works: one that keeps them may still be tuned. */
-#include "harness/lab/doctor/performance.h"
+#include "harness/lab/doctor/doctor.h"
 
 #include "benches/benches.h"
 #include "harness/base/figures/quantity.h"

@@ -1,5 +1,5 @@
 /* Opens the device once more with a sink and counts the records of a few launches. */
-#include "harness/lab/doctor/recording.h"
+#include "harness/lab/doctor/doctor.h"
 
 #include "harness/device/device.h"
 

@@ -1,4 +1,4 @@
-/* Each part of a multiprocessor has a rate (harness/lab/kernel/residency.h), and a kernel asks so
+/* Each part of a multiprocessor has a rate (kernel_counts.h), and a kernel asks so
  * much of it: the time is the amount over the rate of all multiprocessors that have a block. The
  * parts work at the same time, so the kernel takes as long as the slowest, or longer.
  *

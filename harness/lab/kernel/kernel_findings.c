@@ -1,7 +1,7 @@
 /* A rule looks at the instruction, or at the line of the source, that wastes most of something, and
  * at how much all of them waste. Its bounds leave out what costs little beside the rest of the
  * kernel. */
-#include "harness/lab/kernel/kernel_findings.h"
+#include "harness/lab/kernel/kernel_output.h"
 
 #include "harness/lab/kernel/kernel_bound.h"
 

@@ -3,7 +3,7 @@
 #include "harness/lab/kernel/kernel_run.h"
 
 #include "harness/base/rows.h"
-#include "harness/lab/kernel/input/kernel_names.h"
+#include "harness/lab/kernel/input/kernel_arguments.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Each limit of a multiprocessor allows some number of blocks, and the least of these fits. */
-#include "harness/lab/kernel/residency.h"
+#include "harness/lab/kernel/kernel_counts.h"
 
 enum {
     WARP = 32,

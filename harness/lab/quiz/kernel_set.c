@@ -2,7 +2,7 @@
  * is wrong with the other lessons' kernels are the wrong choices. */
 #include "harness/base/rows.h"
 #include "harness/lab/kernel/lesson_run.h"
-#include "harness/lab/quiz/quiz_draw.h"
+#include "harness/lab/quiz/quiz_set.h"
 #include "scenarios/gpu_kernels/kernel_lessons.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* Everything that a seed decides: which wrong choices stand beside the right one, where each
  * stands, and which set follows which. */
-#include "harness/lab/quiz/quiz_draw.h"
+#include "harness/lab/quiz/quiz_set.h"
 
 #include "harness/base/rows.h"
 

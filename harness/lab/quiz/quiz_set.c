@@ -1,6 +1,6 @@
 /* Sets of a quiz from a result of `run`: what is right comes from the result, and wrong choices
  * from findings that the trace certainly does not show. */
-#include "harness/lab/quiz/quiz_draw.h"
+#include "harness/lab/quiz/quiz_set.h"
 
 #include "harness/base/rows.h"
 #include "harness/base/words/text.h"

@@ -1,6 +1,6 @@
 /* Folders of traces are made and removed relative to the open folder, which may be moved meanwhile.
  * A file is removed only if its name is one that a run gives, and never through a link. */
-#include "harness/lab/result/result_folder.h"
+#include "harness/lab/result/result_file.h"
 
 #include "harness/base/clock.h"
 #include "harness/base/system/atomic_file.h"

@@ -3,6 +3,7 @@
 
 #include "harness/base/figures/change_text.h"
 #include "harness/lab/experiment/result.h"
+#include "harness/text/page.h"
 
 /* The step time, and a row per expectation. */
 enum { SUMMARY_ROWS = SCENARIO_EXPECTATIONS + 1 };
@@ -50,3 +51,9 @@ void summary_counts(char *text, size_t size, const struct scenario_result *resul
 
 /* Whether an expectation that should have been met was not. */
 bool summary_is_unmet(const struct expectation_result *expectation);
+
+/* The results of a run: the change in each scenario, its size, and the verdict. */
+
+/* A part per scenario, then the expectations that were not met and why, then the totals. Nothing
+ * for no results. */
+void run_table(const struct page *page, const struct scenario_result *results, int count);

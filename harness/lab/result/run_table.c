@@ -1,6 +1,4 @@
 /* All rows are collected before the first is printed, so that one layout fits them all. */
-#include "harness/lab/result/run_table.h"
-
 #include "harness/lab/result/result_findings.h"
 #include "harness/lab/result/result_summary.h"
 #include "harness/lab/result/utilisation.h"

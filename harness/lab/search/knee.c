@@ -1,7 +1,7 @@
 /* Shares are formed within rounds; then medians and intervals of shares decide. Values are gone
  * through twice: once for the cheapest that is enough, and once more for whether the noise lets
  * another one be it. */
-#include "harness/lab/search/knee.h"
+#include "harness/lab/search/sweep.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,12 +1,10 @@
 /* A diagnosis traces the settings as they are, as the variant before of a scenario that changes
  * nothing; a rung is a scenario whose change is the fix. */
-#include "harness/lab/search/ladder_children.h"
+#include "harness/lab/search/ladder.h"
 
 #include "harness/base/clock.h"
 #include "harness/base/rows.h"
 #include "harness/lab/experiment/parent/variant_diagnosis.h"
-#include "harness/lab/experiment/parent/variant_traces.h"
-
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Splits PTX into words, so that the reader sees neither blanks nor comments. A word points into
  * the text, and has no copy of it; its line is counted while the text is passed, for messages. */
-#include "harness/simt/reader/words.h"
+#include "harness/simt/reader/ptx_reader.h"
 
 #include "harness/base/rows.h"
 

@@ -1,7 +1,6 @@
 /* A trace breaks down into launches, kernels and copies by name, operators and phases. */
 #include "harness/desk/analysis/tables/host_operators.h"
 #include "harness/desk/analysis/tables/kernel_table.h"
-#include "harness/desk/analysis/tables/operator_kinds.h"
 #include "harness/desk/analysis/tables/spans.h"
 #include "harness/desk/analysis/timeline/launches.h"
 #include "harness/desk/analysis/timeline/phases.h"

@@ -1,6 +1,6 @@
 /* The change of a step is the sum of its parts' changes, and only what stands out is called. */
 #include "harness/base/random.h"
-#include "harness/desk/compare/traces/step_change.h"
+#include "harness/desk/compare/traces/trace_change.h"
 #include "tests/fixtures/cmocka_prelude.h"
 #include "tests/fixtures/made/made_trace.h"
 

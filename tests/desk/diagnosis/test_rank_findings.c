@@ -2,7 +2,7 @@
 #include "harness/desk/diagnosis/facts/ranks.h"
 #include "harness/desk/diagnosis/findings.h"
 #include "harness/desk/diagnosis/rules/rules.h"
-#include "harness/desk/diagnosis/run_findings.h"
+#include "harness/desk/diagnosis/diagnosis.h"
 #include "tests/desk/diagnosis/made/found_findings.h"
 #include "tests/desk/diagnosis/made/made_loop.h"
 #include "tests/fixtures/cmocka_prelude.h"

@@ -1,6 +1,5 @@
 /* Decoding, resizing and encoding of JPEG files. */
 #include "harness/engine/data/images/jpeg.h"
-#include "harness/engine/data/images/resize.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <math.h>

@@ -3,7 +3,7 @@
  * prints so many of each cause, or of that one. */
 #include "harness/base/clock.h"
 #include "harness/base/random.h"
-#include "harness/fleet/job/job_racks.h"
+#include "harness/fleet/job/job.h"
 #include "tests/fixtures/cmocka_prelude.h"
 #include "tests/fleet/job/made_job.h"
 

@@ -1,6 +1,6 @@
 /* The ways between two and between eight devices: measured over the stand-ins for CUDA and NVML,
  * and judged. */
-#include "harness/lab/doctor/device_links.h"
+#include "harness/lab/doctor/doctor.h"
 
 #include "tests/fixtures/cmocka_prelude.h"
 

@@ -1,11 +1,9 @@
 /* Rows of `doctor` on machines that are made up: a folder stands for /proc and /sys, and readings
  * of a GPU are given. */
-#include "harness/checks/checks_output.h"
+#include "harness/checks/checks.h"
 #include "harness/lab/doctor/gpu.h"
-#include "harness/lab/doctor/host/cpu_list.h"
 #include "harness/lab/doctor/host/host.h"
-#include "harness/lab/doctor/host/host_limits.h"
-#include "harness/lab/doctor/performance.h"
+#include "harness/lab/doctor/doctor.h"
 #include "tests/fixtures/cmocka_prelude.h"
 #include "tests/fixtures/made/made_machine.h"
 

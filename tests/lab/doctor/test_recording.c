@@ -1,6 +1,6 @@
 /* The row `tracing` of `doctor`: on a device that records, every kernel is recorded, and no
  * other. */
-#include "harness/lab/doctor/recording.h"
+#include "harness/lab/doctor/doctor.h"
 #include "tests/fixtures/lab/cpu_device.h"
 
 TEST(the_kernels_launched_are_the_kernels_recorded)

@@ -1,6 +1,6 @@
 /* The value of a sweep that is enough. */
 #include "harness/base/status.h"
-#include "harness/lab/search/knee.h"
+#include "harness/lab/search/sweep.h"
 #include "tests/fixtures/cmocka_prelude.h"
 #include "tests/fixtures/fields.h"
 

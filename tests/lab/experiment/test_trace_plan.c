@@ -1,6 +1,6 @@
 /* How many steps a trace holds, and how many windows are timed. */
 #include "harness/base/status.h"
-#include "harness/lab/experiment/child/trace_plan.h"
+#include "harness/lab/experiment/child/trace_run.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
 TEST(traces_are_as_long_as_is_of_use)

@@ -1,7 +1,7 @@
 /* Arguments as they are written, one kernel alone, and what fits on a multiprocessor. */
 #include "harness/lab/kernel/kernel_bound.h"
 #include "harness/lab/kernel/kernel_run.h"
-#include "harness/lab/kernel/residency.h"
+#include "harness/lab/kernel/kernel_counts.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <math.h>

@@ -1,6 +1,5 @@
 /* The text that people read: wrapped lines, the console's table and the Markdown one. */
 #include "harness/lab/result/result_summary.h"
-#include "harness/lab/result/run_table.h"
 #include "harness/lab/result/utilisation.h"
 #include "tests/fixtures/cmocka_prelude.h"
 #include "tests/lab/result/result_fixture.h"

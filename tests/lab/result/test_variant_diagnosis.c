@@ -2,7 +2,7 @@
  * them. */
 #include "harness/lab/experiment/parent/variant_diagnosis.h"
 #include "harness/lab/result/result_findings.h"
-#include "harness/lab/result/run_table.h"
+#include "harness/lab/result/result_summary.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <math.h>

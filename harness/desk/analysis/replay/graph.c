@@ -1,6 +1,6 @@
 /* One pass over the calls, in the order of time: each becomes a piece of the host, after those that
  * fill the time since the call before, and is followed by its work. */
-#include "harness/desk/analysis/replay/graph.h"
+#include "harness/desk/analysis/replay/replay.h"
 
 #include "harness/base/bisect.h"
 #include "harness/base/sort.h"

@@ -1,6 +1,6 @@
 /* A process that marks steps is a rank. Streams name a device and not a process, so each goes to
  * the process whose calls fit its work best, unless labels of a merging script say it. */
-#include "harness/desk/analysis/soundness/processes.h"
+#include "harness/desk/analysis/soundness/soundness.h"
 
 #include "harness/base/bisect.h"
 #include "harness/base/sort.h"

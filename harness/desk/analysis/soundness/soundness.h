@@ -8,7 +8,9 @@
  * the confidence of findings. */
 #pragma once
 
+#include "harness/base/system/arena.h"
 #include "harness/desk/analysis/timeline/timeline.h"
+#include "harness/desk/trace/trace_file.h"
 
 enum sound_check {
     SOUND_WHOLE,      /* the recorder and the file lost nothing */
@@ -58,3 +60,14 @@ struct timeline sound_timeline_of(struct arena *arena, struct trace_file *trace,
 /* "streams", "whole", "less" */
 const char *sound_check_name(enum sound_check check);
 const char *trust_name(enum trust trust);
+
+/* Several processes in one file: scripts merge the traces of a job's ranks. */
+
+/* The processes of a trace that mark steps: if they are several, each is a rank. */
+struct processes {
+    int64_t *ids;                     /* ascending */
+    int64_t count;                    /* 0 if they are fewer than two, and then all is NULL */
+    int32_t *event_part, *frame_part; /* the number of its process in `ids` */
+};
+
+struct processes processes_of(struct arena *arena, const struct trace_file *trace);

@@ -1,7 +1,7 @@
 /* One sweep per thread finds the operators that count, with a stack of those that are open; nodes
  * of the backward pass are then joined with their operators, and all are counted by what they have
  * in common. */
-#include "harness/desk/analysis/tables/operator_kinds.h"
+#include "harness/desk/analysis/tables/host_operators.h"
 
 #include "harness/base/bisect.h"
 #include "harness/base/hash.h"

@@ -1,6 +1,6 @@
 /* Operators that state their work are sorted by thread and start. Each product counts for the
  * operator that its call was made in, and operators of equal work become one kind. */
-#include "harness/desk/analysis/tables/products.h"
+#include "harness/desk/analysis/tables/kernel_table.h"
 
 #include "harness/base/bisect.h"
 #include "harness/base/sort.h"

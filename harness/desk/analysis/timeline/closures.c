@@ -1,7 +1,7 @@
 /* One pass over the events of each optimizer's step, which are those that begin in it on its
  * thread. Operators under autograd have a sequence number, which those of an optimizer lack, as
  * it computes without gradients (torch/csrc/autograd/profiler_kineto.cpp, "Sequence number"). */
-#include "harness/desk/analysis/timeline/closures.h"
+#include "harness/desk/analysis/timeline/phases.h"
 
 #include "harness/desk/analysis/names/event_names.h"
 #include "harness/desk/trace/trace_file.h"

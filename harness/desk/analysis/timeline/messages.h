@@ -13,7 +13,7 @@
  *
  * A message's kernel also lasts while it waits for the other ranks, so only the shortest of a size
  * tells what sending it takes: a time that every message has, and one that grows with its bytes
- * (Hockney's line; products.h has the same of products). */
+ * (Hockney's line; kernel_table.h has the same of products). */
 #pragma once
 
 #include "harness/desk/analysis/timeline/phases.h"

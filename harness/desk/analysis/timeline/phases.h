@@ -4,7 +4,7 @@
  * PyTorch gives by itself ("enumerate(DataLoader)#...", "Optimizer.step#..."), or frameworks
  * ("save_checkpoint"). Nested annotations count for both of their phases; if both are of one phase,
  * they count once. An optimizer's step is without the forward and backward passes in it
- * (closures.h).
+ * (struct closure, below).
  *
  * Work belongs to the phase in which its call begins. PyTorch runs the backward pass on threads of
  * its own while the caller waits in its annotation, so a call on another thread belongs to
@@ -12,9 +12,27 @@
  * on two streams counts twice. */
 #pragma once
 
-#include "harness/desk/analysis/timeline/closures.h"
 #include "harness/desk/analysis/timeline/intervals.h"
 #include "harness/desk/analysis/timeline/steps.h"
+#include "harness/desk/analysis/timeline/timeline.h"
+
+/* Forward and backward passes that run inside an optimizer's step: optimizer.step(closure), as
+ * Lightning does it and LBFGS needs it. The optimizer's annotation covers them, and only the rest
+ * of it is the optimizer's own.
+ *
+ * The recorder of `record` marks each call of a closure. Other traces tell by what is in the
+ * step: all until its first backward pass belongs to the closure, and after that whatever
+ * autograd saw, in this thread or in those that run backward. */
+struct closures {
+    struct intervals times; /* merged; of all threads */
+    int64_t host_ns;        /* how long they took */
+    int64_t device_ns;      /* durations of the work that their thread launched in them */
+};
+
+struct closures closures_of(struct arena *arena, const struct timeline *timeline);
+
+/* The recorder's mark. */
+#define NAME_OF_CLOSURE "Optimizer.closure"
 
 enum phase {
     PHASE_DATA, /* the wait for the next batch */

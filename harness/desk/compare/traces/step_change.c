@@ -1,7 +1,7 @@
 /* Parts of both steps are matched by kind and name and rounded so that they sum to the step. Their
  * noise is that of blocks of steps, and the device's pace is taken out of computation before a part
  * may stand out. */
-#include "harness/desk/compare/traces/step_change.h"
+#include "harness/desk/compare/traces/trace_change.h"
 
 #include "harness/base/figures/statistics.h"
 #include "harness/base/figures/student.h"

@@ -1,4 +1,4 @@
-/* Diagnoses both traces, compares their steps (step_change.h), and adds what the files state of
+/* Diagnoses both traces, compares their steps (step_change.c), and adds what the files state of
  * themselves: settings, the device, other programs, and steps without a profiler, which must
  * confirm a change. */
 #include "harness/desk/compare/traces/trace_change.h"

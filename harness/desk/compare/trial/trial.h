@@ -14,6 +14,7 @@
 #include "harness/base/figures/statistics.h"
 #include "harness/base/status.h"
 #include "harness/text/json.h"
+#include "harness/text/page.h"
 
 #include <stdbool.h>
 
@@ -96,3 +97,18 @@ void trial_judge(struct trial_arm *arm, const struct trial_arm *control, const c
 /* Whether the arm needs no more pairs, while the trial is under way. Only a look that the intervals
  * count with decides: one after each pair would be as many more chances to be wrong. */
 bool trial_is_decided(const struct trial_arm *arm);
+
+/* The output of a trial: a page for people, and result.json, whose rows `compare`, `history` and
+ * Google Benchmark's tools read. */
+struct trial_report {
+    const struct trial *trial;
+    const char *const *command; /* the program's words, up to NULL */
+    const cJSON *findings;      /* of the recording, as diagnosis_json.h has them; NULL: none */
+    const char *disturbed;      /* what other programs did meanwhile; NULL: nothing that matters */
+};
+
+void trial_page(const struct page *page, const struct trial_report *report);
+
+/* The file: rows "data_loading/workers/before" and "/after", a repetition per pair, and the arms
+ * with their verdicts. The caller owns it. */
+cJSON *trial_json(struct json *json, const struct trial_report *report);

@@ -1,6 +1,6 @@
 /* An arm is a line of the page, an entry of the file and two rows of it. Advice is given for what
  * gained: of each cause the fix that gained most, or without one how its cost can be avoided. */
-#include "harness/desk/compare/trial/trial_output.h"
+#include "harness/desk/compare/trial/trial.h"
 
 #include "harness/base/figures/quantity.h"
 #include "harness/base/words/text.h"

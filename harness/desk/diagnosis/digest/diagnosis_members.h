@@ -3,6 +3,7 @@
 #pragma once
 
 #include "harness/desk/analysis/host/call_place.h"
+#include "harness/desk/diagnosis/digest/digest.h"
 #include "harness/text/members.h"
 
 member_list origin_members, /* struct trace_file: what it says of itself, and what was not read */
@@ -16,3 +17,16 @@ member_list origin_members, /* struct trace_file: what it says of itself, and wh
 
 /* A place as member `name`; null if it is unknown. */
 void place_member(struct members *members, const char *name, const struct call_place *place);
+
+/* The members of a digest's line. Those that the JSON of diagnose has, too, are in
+ * diagnosis_members.h. */
+struct trace_head {
+    struct trace_file *trace;
+    const char *step_range; /* the name of the ranges that count as steps; NULL: none */
+};
+
+member_list trace_head_members, /* struct trace_head */
+    summary_members,            /* struct summary */
+    facts_members,              /* struct facts, its numbers */
+    findings_members,           /* struct findings, without headline and health */
+    record_members;             /* struct rank_record */

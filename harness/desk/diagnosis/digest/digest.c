@@ -4,7 +4,7 @@
 
 #include "harness/base/rows.h"
 #include "harness/base/words/text.h"
-#include "harness/desk/diagnosis/digest/digest_members.h"
+#include "harness/desk/diagnosis/digest/diagnosis_members.h"
 #include "harness/desk/trace/trace_rows.h"
 #include "harness/text/json.h"
 

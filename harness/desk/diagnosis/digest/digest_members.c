@@ -1,7 +1,5 @@
 /* A digest's line, which only this program reads: numbers are exact, and what is read is checked as
  * that of strangers is. */
-#include "harness/desk/diagnosis/digest/digest_members.h"
-
 #include "harness/desk/diagnosis/digest/diagnosis_members.h"
 
 enum { STEPS_MOST = 1 << 20, TRACKS_MOST = 4096, COLLECTIVES_MOST = 1 << 16 };

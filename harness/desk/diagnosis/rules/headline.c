@@ -1,6 +1,6 @@
 /* One sentence: the finding that limits the run with its share of the step, or who sets the pace,
  * or how idle the device is for no known cause, or why the trace cannot tell. */
-#include "harness/desk/diagnosis/rules/headline.h"
+#include "harness/desk/diagnosis/rules/finding.h"
 
 #include "harness/base/status.h"
 #include "harness/desk/diagnosis/rules/rules.h"

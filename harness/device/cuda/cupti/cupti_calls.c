@@ -1,7 +1,7 @@
 /* Two lists say which calls a trace shows. CUPTI is asked for the name of each of its callback ids
  * once, at the start of a recording; the name without its version and variant is looked up in the
  * list. */
-#include "harness/device/cuda/cupti/cupti_calls.h"
+#include "harness/device/cuda/cupti/cupti_records.h"
 
 #include <ctype.h>
 #include <stdbool.h>

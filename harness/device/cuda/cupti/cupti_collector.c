@@ -6,10 +6,7 @@
 #include "harness/device/cuda/cupti/cupti_collector.h"
 
 #include "harness/base/clock.h"
-#include "harness/device/cuda/cupti/cupti_graphs.h"
 #include "harness/device/cuda/cupti/cupti_records.h"
-#include "harness/device/cuda/cupti/cupti_switches.h"
-
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>

@@ -41,3 +41,58 @@ void cupti_collector_pause(void);
 
 /* Drops records that were not flushed. Does nothing without a start. */
 void cupti_collector_stop(void);
+
+/* Graphs whose launches CUPTI records as one piece each. A record per node costs a launch-bound
+ * step much of its time; a record per launch costs next to nothing and tells no kernel. So the
+ * nodes are recorded of a launch in the steps before, and fitted into the time of those launches
+ * that are recorded as a whole. */
+struct cupti_graph;
+
+/* Begin with zeros. */
+struct cupti_graphs {
+    struct cupti_graph *items;
+    int64_t count, room;
+};
+
+/* A row of a node. Those of the graph's last launch are kept. OUT_OF_MEMORY. */
+enum status cupti_graphs_note(struct cupti_graphs *graphs, const struct activity *node);
+
+/* Hands the nodes' rows to `sink` as those of this launch: their times stand to each other as they
+ * did, and fill the launch's. Their `fitted` is set. False: no launch with nodes was recorded. */
+bool cupti_graphs_show(const struct cupti_graphs *graphs, const struct activity *launch,
+                       const struct activity_sink *sink);
+
+void cupti_graphs_release(struct cupti_graphs *graphs);
+
+/* Ways in which CUPTI may record, for one to try where its cost matters: CHOKEPOINT_CUPTI is a list
+ * of them, "driver=0,buffers=16". Their costs have to be measured on a GPU (scripts/gpu_check.py
+ * does), so all of them are as they were until one has.
+ *
+ * There is none for the pools of semaphores: CUPTI has not used them since CUDA 12.3
+ * (cupti_activity.h). */
+
+/* name, what it is where it is not given, its most (docs/devices.md has the same rows):
+ *
+ * - driver 0: no calls of the driver's API. A kernel that a library launches by it has no call
+ * then.
+ * - nodes 0: a launch of a graph is one record.
+ * - buffers: so many of 4 MiB are made and zeroed at the start, and CUPTI zeroes none while the
+ *   program runs.
+ * - device_buffers: so many that keep times, 3.2 MB each, are made on the GPU with the context.
+ * - counters 1: one more window of steps, whose GPU counters are read (pm_sampling.h). */
+#define CUPTI_SWITCHES(X)                                                                          \
+    X(driver, 1, 1)                                                                                \
+    X(nodes, 1, 1)                                                                                 \
+    X(buffers, 0, 256)                                                                             \
+    X(device_buffers, 3, 64)                                                                       \
+    X(counters, 0, 1)
+
+struct cupti_switches {
+#define CUPTI_SWITCH(name, otherwise, most) int name;
+    CUPTI_SWITCHES(CUPTI_SWITCH)
+#undef CUPTI_SWITCH
+};
+extern const struct cupti_switches cupti_switches_otherwise; /* where none is given */
+
+/* `text` may be NULL. BAD_USAGE lists the names. */
+enum status cupti_switches_read(struct cupti_switches *switches, const char *text);

@@ -1,5 +1,5 @@
 /* A graph keeps the rows of the launch with the highest correlation, which is the last one. */
-#include "harness/device/cuda/cupti/cupti_graphs.h"
+#include "harness/device/cuda/cupti/cupti_collector.h"
 
 #include "harness/base/rows.h"
 

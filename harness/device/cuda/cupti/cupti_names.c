@@ -2,7 +2,7 @@
  * them are interned; beside each number stands the name in C++, which the demangler of libstdc++
  * makes when the name first comes. The plugin is C and does not link that library, so it is opened
  * here, and names stay mangled without it. */
-#include "harness/device/cuda/cupti/cupti_names.h"
+#include "harness/device/cuda/cupti/cupti_records.h"
 
 #include "harness/base/rows.h"
 #include "harness/base/words/intern.h"

@@ -5,8 +5,6 @@
 
 #include "harness/base/bisect.h"
 #include "harness/base/sort.h"
-#include "harness/device/cuda/cupti/occupancy.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

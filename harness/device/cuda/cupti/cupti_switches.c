@@ -1,5 +1,5 @@
 /* Each row of the table sets one member, by where that is in the struct. */
-#include "harness/device/cuda/cupti/cupti_switches.h"
+#include "harness/device/cuda/cupti/cupti_collector.h"
 
 #include <stdbool.h>
 #include <stddef.h>

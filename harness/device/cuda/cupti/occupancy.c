@@ -1,6 +1,6 @@
 /* How many of a GPU's threads a launch can keep busy. Fills the structures of NVIDIA's calculator
  * with what CUDA says of the GPU and CUPTI of the launch. */
-#include "harness/device/cuda/cupti/occupancy.h"
+#include "harness/device/cuda/cupti/cupti_records.h"
 
 #include <cuda_occupancy.h>
 #include <limits.h>

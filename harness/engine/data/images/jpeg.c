@@ -4,8 +4,6 @@
 #include "harness/engine/data/images/jpeg.h"
 
 #include "harness/base/rows.h"
-#include "harness/engine/data/images/resize.h"
-
 #include <stdlib.h>
 #include <string.h>
 #include <turbojpeg.h>

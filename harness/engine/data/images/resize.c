@@ -5,7 +5,7 @@
  * Lengths are counted in units of which both grids are whole multiples: with side / size reduced to
  * span / step, a source pixel is `step` units long and a pixel of the result `span` units. So all
  * sums are whole numbers and exact. */
-#include "harness/engine/data/images/resize.h"
+#include "harness/engine/data/images/jpeg.h"
 
 #include <string.h>
 #ifdef _OPENMP

@@ -1,7 +1,7 @@
 /* Tensors and ops, the parts of a model.
  *
  * The model is an array of ops. An op has a forward and a backward pass, and each pass names the
- * tensors that it reads and writes: that is all the program (program.h) needs to know to allocate a
+ * tensors that it reads and writes: that is all the program (encoder.h) needs to know to allocate a
  * tensor before its first use and free it after its last. A pass that writes a tensor without
  * reading it defines it anew; one that does both changes it in place.
  *

@@ -6,7 +6,6 @@
 #include "harness/base/rows.h"
 #include "harness/base/system/files.h"
 #include "harness/base/system/thread.h"
-#include "harness/engine/step/parts/log_server.h"
 #include "harness/engine/step/parts/scratch_file.h"
 
 #include <errno.h>

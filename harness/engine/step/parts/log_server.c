@@ -1,7 +1,7 @@
 /* A service that keeps lines and answers, as a tracker in the network does. Both ends are in this
  * process: a socket that connects to itself over the loopback, and a thread that reads, writes to
  * the file, waits and answers. No port stays open once they are connected. */
-#include "harness/engine/step/parts/log_server.h"
+#include "harness/engine/step/parts/line_log.h"
 
 #include "harness/base/rows.h"
 #include "harness/base/system/files.h"

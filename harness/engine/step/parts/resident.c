@@ -1,6 +1,6 @@
 /* Batches that are in memory before the first step. One block of memory for all batches. The loader
  * fills its own memory, from which each batch is copied once. */
-#include "harness/engine/step/parts/resident.h"
+#include "harness/engine/step/parts/transfer.h"
 
 #include "harness/base/rows.h"
 #include "harness/device/many_ranks.h"

@@ -1,6 +1,6 @@
 /* A program's entries are divided into stays of one unit. A listener gathers a unit when its stay
  * begins, and frees it when the stay ends. */
-#include "harness/engine/step/ranks/parameter_shards.h"
+#include "harness/engine/step/ranks/gradient_buckets.h"
 
 #include "harness/base/rows.h"
 #include "harness/device/many_ranks.h"

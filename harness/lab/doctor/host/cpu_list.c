@@ -1,5 +1,5 @@
 /* Reads numbers and ranges from left to right; anything else makes the whole list void. */
-#include "harness/lab/doctor/host/cpu_list.h"
+#include "harness/lab/doctor/host/host.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -5,8 +5,13 @@
 #pragma once
 
 #include "harness/base/facts/cpu_times.h"
+#include "harness/base/status.h"
 #include "harness/base/system/machine.h"
 #include "harness/checks/checks.h"
+
+#include <sched.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 /* `machine` is what machine_read() found under the same root. */
 void host_check_processors(struct checks *checks, const char *root, const struct machine *machine);
@@ -64,3 +69,22 @@ void pressure_read(struct pressure *pressure, const char *root);
 /* Rows disk_waits and memory_waits, from two readings. */
 void pressure_check(struct checks *checks, const struct pressure *first,
                     const struct pressure *second);
+
+/* The most that this host can do, measured without the device: the CPU device is compared with
+ * it. */
+struct host_limits {
+    double clock_hz;              /* of a core under load, NAN: not known for this architecture */
+    double flops_per_cycle;       /* fp32, of a core: vector width and fused multiply-adds */
+    double copy_bytes_per_second; /* of the C library's memcpy, one thread, bytes that cross */
+    double round_trip_ns;         /* a byte to a sleeping thread and back, through two pipes */
+    struct cpu_loss loss;         /* while this was measured */
+};
+
+/* Takes about a quarter of a second. The copy is of `copy_bytes`. The fastest of several tries
+ * counts: the others were disturbed. OUT_OF_MEMORY; IO when a pipe or a thread is refused. */
+enum status host_limits_measure(struct host_limits *limits, int64_t copy_bytes);
+
+/* Lists of processors as the kernel writes them: "0-3,8". */
+
+/* False, and an empty set, when it is no such list or names a processor beyond CPU_SETSIZE. */
+bool cpu_list_parse(const char *list, cpu_set_t *set);

@@ -1,6 +1,6 @@
 /* Short loops of additions, of a copy, and of a byte that goes to another thread and back; the best
  * of several tries counts. */
-#include "harness/lab/doctor/host/host_limits.h"
+#include "harness/lab/doctor/host/host.h"
 
 #include "harness/base/clock.h"
 #include "harness/base/rows.h"

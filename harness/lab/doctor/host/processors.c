@@ -3,7 +3,6 @@
  * programs. */
 #include "harness/base/facts/control_groups.h"
 #include "harness/base/facts/system_file.h"
-#include "harness/lab/doctor/host/cpu_list.h"
 #include "harness/lab/doctor/host/host.h"
 
 #include <limits.h>

@@ -1,6 +1,6 @@
 /* The limits below are lengths of traces that are still quick to write, read and look at. Whole
  * periods come first, unless two of them would be longer than that. */
-#include "harness/lab/experiment/child/trace_plan.h"
+#include "harness/lab/experiment/child/trace_run.h"
 
 #include "harness/base/figures/statistics.h"
 #include "harness/lab/experiment/child/window.h"

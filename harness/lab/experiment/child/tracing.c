@@ -1,7 +1,5 @@
 /* Two devices, one after the other: the first has no tracer and gives the step time that tracing is
  * compared with; the second records. */
-#include "harness/lab/experiment/child/tracing.h"
-
 #include "harness/base/rows.h"
 #include "harness/lab/experiment/child/session.h"
 #include "harness/lab/experiment/child/trace_run.h"

@@ -13,7 +13,6 @@
 #include "harness/lab/experiment/parent/launcher.h"
 #include "harness/lab/experiment/parent/process.h"
 #include "harness/lab/experiment/parent/variant_diagnosis.h"
-#include "harness/lab/experiment/parent/variant_traces.h"
 #include "harness/lab/experiment/records.h"
 #include "harness/lab/experiment/verdict.h"
 

@@ -6,6 +6,8 @@
 
 #include "harness/lab/experiment/result.h"
 
+#include <signal.h>
+
 /* Fills result->diagnoses from the traces that exist. A trace that cannot be read is not a failure:
  * the diagnosis says why there is none. */
 void variant_diagnosis_make(struct scenario_result *result);
@@ -30,3 +32,12 @@ bool variant_diagnosis_tolerated_after(const struct scenario_result *result);
 /* The first finding before that the scenario accepts on its device. Its advice is the scenario's
  * fix, so its predicted gain can be compared with the measured one. NULL: there is none. */
 const struct finding *variant_diagnosis_accepted(const struct scenario_result *result);
+
+/* The traces of a scenario that was measured: one tracing child per variant. */
+
+/* Starts `program` and fills result->tracing[variant]. The trace is stored as
+ * "<protocol.traces>/<scenario>.<variant>.json.gz". A child that fails is no error here: the result
+ * says why its trace is missing, and nothing else in it changes. A stop request is no error
+ * either. */
+enum status variant_trace_make(struct scenario_result *result, enum variant variant,
+                               const char *program, const volatile sig_atomic_t *stop);

@@ -1,5 +1,5 @@
 /* The child of each variant says in its records whether the trace is written. */
-#include "harness/lab/experiment/parent/variant_traces.h"
+#include "harness/lab/experiment/parent/variant_diagnosis.h"
 
 #include "harness/lab/experiment/parent/arguments.h"
 #include "harness/lab/experiment/parent/experiment.h"

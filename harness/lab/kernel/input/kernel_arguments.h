@@ -2,6 +2,7 @@
 #pragma once
 
 #include "harness/base/status.h"
+#include "harness/simt/simt.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -89,3 +90,9 @@ double kernel_element(enum kernel_type type, const void *elements, int64_t index
 
 /* The bytes of a scalar, at most 8. */
 void kernel_scalar(const struct kernel_argument *argument, void *bytes);
+
+/* Names and parameters of kernels as their source has them. */
+
+/* "takes 3 arguments: f32[], f32[], i32": the types as the C++ name has them where it is simple,
+ * else as the PTX has them. */
+void kernel_wants(char *text, size_t size, const char *name, const struct simt_shape *shape);

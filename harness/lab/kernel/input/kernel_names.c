@@ -1,7 +1,7 @@
 /* The types of a C++ name ("Itanium C++ ABI", "Mangling"), as far as kernels mostly have them:
  * numbers, pointers to numbers, and types that were there before. Whatever else it has, the types
  * of the PTX serve, which knows pointers and sizes. */
-#include "harness/lab/kernel/input/kernel_names.h"
+#include "harness/lab/kernel/input/kernel_arguments.h"
 
 #include "harness/base/words/text.h"
 

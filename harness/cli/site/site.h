@@ -9,7 +9,9 @@
 #pragma once
 
 #include "harness/base/status.h"
+#include "harness/text/json.h"
 
+#include <cjson/cJSON.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -55,3 +57,31 @@ struct site_files {
 enum status site_files_find(struct site_files *files, const char *const *folders, int count,
                             const char *site);
 void site_files_release(struct site_files *files); /* all zero is allowed */
+
+/* A folder of pages that can be published: one of each result, recording, history, fleet, job and
+ * file of benchmarks that is in some folders, and an index of them. docs/site.md describes it. */
+
+/* Writes the pages of all that is in `folders`, [count], to the folder `site`, which is made. It is
+ * to be empty, or one that this function wrote: then its pages are replaced, and those are removed
+ * of which nothing is left. Files beside them stay. Files without a page are named on standard
+ * error. BAD_USAGE: `site` has other files; BAD_INPUT: a page could not be made or is not whole,
+ * and all others are there; IO, OUT_OF_MEMORY. */
+enum status report_site(const char *site, const char *const *folders, int count);
+
+/* The document that the page of an item shows: viewer/README.md has its members. */
+
+/* *document is for cJSON_Delete(). Files that cannot be read are named on standard error, and
+ * *troubles counts them. Errors are those of the command that reads the item. */
+enum status site_document(cJSON **document, struct json *json, int *troubles,
+                          const struct site_item *item);
+
+/* The facts that the index of a site tells of a page: when and where it was measured, and the one
+ * sentence that matters, out of the document that the page shows. */
+struct site_facts {
+    char date[40], machine[200], commit[64]; /* "": the document does not say it */
+    char verdict[80], sentence[400];
+    const char *tone; /* of the verdict: "good", "bad", "doubtful" or "plain" */
+};
+
+/* `document` is that of the page: viewer/README.md has its members. */
+void site_facts_take(struct site_facts *facts, enum site_kind kind, const cJSON *document);
