@@ -391,31 +391,13 @@ enum status device_ptx_launch(struct stream *stream, struct ptx_kernel *kernel,
     return STATUS_OK;
 }
 
-static enum status check_epilogues(const struct device *device)
-{
-    if (!device->properties.gemm_epilogues)
-        FAIL(STATUS_UNSUPPORTED, "%s has no library with products that have an epilogue",
-             device->properties.name);
-
-    return STATUS_OK;
-}
-
-enum status device_gemm_plan(struct device *device, const struct gemm *gemm)
-{
-    TRY(check_given(device, "device_gemm_plan", "the device"));
-    TRY(check_gemm(gemm));
-    TRY(check_epilogues(device));
-    TRY(device->driver->gemm_plan(device, gemm));
-
-    return STATUS_OK;
-}
-
 enum status device_gemm(struct stream *stream, const struct gemm *gemm)
 {
     TRY(check_given(stream, "device_gemm", "the stream"));
     TRY(check_gemm(gemm));
-    if (gemm->epilogue != EPILOGUE_NONE)
-        TRY(check_epilogues(stream->device));
+    if (gemm->epilogue != EPILOGUE_NONE && !stream->device->properties.gemm_epilogues)
+        FAIL(STATUS_UNSUPPORTED, "%s has no library with products that have an epilogue",
+             stream->device->properties.name);
     TRY(check_fault(stream->device, FAULT_gemm));
     if (fails_on_device(stream))
         TRY(launch_failure(stream));

@@ -80,7 +80,7 @@ struct device_options {
     BOOL(is_gpu)                 /* memory and a link of its own, NVML's readings */               \
     BOOL(is_large)               /* models, tensors and products of a whole GPU's size */          \
     BOOL(clocks_rise_with_work)  /* slow after idling: keep it busy before timing it */            \
-    BOOL(gemm_epilogues)         /* by a library: device_gemm_plan() may be asked for them */      \
+    BOOL(gemm_epilogues)         /* by a library: device_gemm() may be asked for them */           \
     DOUBLE(window_seconds_least) /* a shorter window is too noisy to compare; 0: any length does   \
                                   */
 
@@ -310,13 +310,10 @@ struct ptx_launch {
 enum status device_ptx_launch(struct stream *stream, struct ptx_kernel *kernel,
                               const struct ptx_launch *launch);
 
-/* With an epilogue, UNSUPPORTED where device_gemm_plan() is. */
+/* With an epilogue, UNSUPPORTED or NO_LIBRARY says why the device's library has no kernel for it;
+ * nothing is queued then. The kernel is chosen once for all products of the same sizes and types,
+ * and kept. */
 enum status device_gemm(struct stream *stream, const struct gemm *gemm);
-
-/* Whether the device's library has a kernel for the product with its epilogue, which is chosen once
- * for all products of the same sizes and types, and kept. Nothing is computed. UNSUPPORTED says
- * what is not; NO_LIBRARY. */
-enum status device_gemm_plan(struct device *device, const struct gemm *gemm);
 
 /* Prepares both passes, outside of any capture, so that device_attention() allocates nothing. A
  * second call for the same shape only returns the size of the workspace again. UNSUPPORTED gives

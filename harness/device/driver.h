@@ -83,9 +83,8 @@ struct device_driver {
     enum status (*memset)(struct stream *stream, void *memory, int byte, size_t bytes);
     enum status (*launch)(struct stream *stream, enum kernel kernel, enum dtype dtype, long count,
                           const void *arguments, size_t size);
+    /* Where properties.gemm_epilogues is false, it sees no epilogue. */
     enum status (*gemm)(struct stream *stream, const struct gemm *gemm);
-    /* NULL where properties.gemm_epilogues is false; then gemm() sees no epilogue. */
-    enum status (*gemm_plan)(struct device *device, const struct gemm *gemm);
     /* All NULL: the device executes no PTX. */
     enum status (*ptx_load)(struct device *device, const char *text, const char *name,
                             struct ptx_kernel **kernel);

@@ -212,7 +212,6 @@ static const struct device_driver driver = {
     .memset = cuda_memset,
     .launch = cuda_launch,
     .gemm = cuda_gemm,
-    .gemm_plan = cuda_gemm_plan,
 #if CUDART_VERSION >= 12080 /* cuda_ptx.c */
     .ptx_load = cuda_ptx_load,
     .ptx_free = cuda_ptx_free,

@@ -84,7 +84,6 @@ enum status cuda_memset(struct stream *stream, void *memory, int byte, size_t by
 enum status cuda_launch(struct stream *stream, enum kernel kernel, enum dtype dtype, long count,
                         const void *arguments, size_t size);
 enum status cuda_gemm(struct stream *stream, const struct gemm *gemm);
-enum status cuda_gemm_plan(struct device *device, const struct gemm *gemm);
 
 enum status cuda_ptx_load(struct device *device, const char *text, const char *name,
                           struct ptx_kernel **kernel);

@@ -216,21 +216,6 @@ out:
     return status;
 }
 
-enum status cuda_gemm_plan(struct device *base, const struct gemm *gemm)
-{
-    enum status status;
-    struct cuda_device *device = (struct cuda_device *)base;
-    const struct epilogue_plan *plan;
-
-    if (gemm->epilogue == EPILOGUE_NONE)
-        return STATUS_OK;
-    TRY(cuda_enter(device));
-    pthread_mutex_lock(&device->gemms->lock);
-    status = plan_of(device->gemms, gemm, &plan);
-    pthread_mutex_unlock(&device->gemms->lock);
-    return status;
-}
-
 /* Under the lock. The call's own result comes in *result. */
 static enum status queue(struct cuda_gemms *gemms, const struct cuda_stream *stream,
                          const struct gemm *gemm, void *workspace, cublasStatus_t *result)

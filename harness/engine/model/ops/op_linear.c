@@ -82,16 +82,14 @@ static enum status run_epilogue(const struct op *op, const struct op_context *co
 static enum status multiply(const struct op *op, const struct op_context *context,
                             const struct gemm *gemm)
 {
-    struct device *device = stream_device(context->stream);
+    const struct device *device = stream_device(context->stream);
     struct gemm alone = *gemm;
     enum status status;
 
     if (gemm->epilogue == EPILOGUE_NONE)
         return device_gemm(context->stream, gemm);
     if (device_properties(device)->gemm_epilogues) {
-        status = device_gemm_plan(device, gemm);
-        if (status == STATUS_OK)
-            return device_gemm(context->stream, gemm);
+        status = device_gemm(context->stream, gemm);
         if (status != STATUS_UNSUPPORTED && status != STATUS_NO_LIBRARY)
             return status;
         notice_once("elementwise=epilogue runs kernels of its own: %s", status_last()->text);
