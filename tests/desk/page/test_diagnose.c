@@ -89,6 +89,7 @@ static char *printed_with(const struct diagnosis *diagnosis, bool markdown, bool
         page.console.room = 80;
     assert_int_equal(diagnosis_page(&page, diagnosis, &view), STATUS_OK);
     fclose(stream);
+    test_defer(free, text);
     return text;
 }
 
@@ -102,20 +103,32 @@ static char *printed(const struct diagnosis *diagnosis, bool markdown)
     return printed_in(diagnosis, markdown, false, -1);
 }
 
-static struct diagnosis diagnose(void)
+static void release_made(void *made)
 {
-    struct diagnosis diagnosis;
-
-    if (diagnosis_make(&diagnosis, path_list, file_count, NULL, NULL) != STATUS_OK)
-        fail_msg("%s", status_last()->text);
-    return diagnosis;
+    diagnosis_release(made);
+    free(made);
 }
 
-static void release(struct diagnosis *diagnosis, char *text)
+/* Of the files that were added. It stays until the test ends, as its texts do. */
+static struct diagnosis diagnose(void)
 {
-    diagnosis_release(diagnosis);
-    free(text);
+    struct diagnosis *made = malloc(sizeof *made);
+
+    assert_non_null(made);
+    test_defer(release_made, made);
+    if (diagnosis_make(made, path_list, file_count, NULL, NULL) != STATUS_OK)
+        fail_msg("%s", status_last()->text);
     close_files();
+    return *made;
+}
+
+static char *json_of(const struct diagnosis *diagnosis, int only, int timeline)
+{
+    char *text;
+
+    assert_int_equal(diagnosis_json(diagnosis, only, timeline, &text), STATUS_OK);
+    test_defer(free, text);
+    return text;
 }
 
 /* The row of a table that begins with these words; cells are separated by one space at least. */
@@ -172,7 +185,6 @@ TEST(the_page_says_where_step_and_device_time_went)
     CHECK_ROW(text, "0 us", "0 us", "20 us", "20 us", "2", "cudaLaunchKernel\n");
     assert_null(strstr(text, "memsets  ")); /* what is nothing has no row */
     assert_null(strstr(text, "Memory"));
-    release(&diagnosis, text);
 }
 
 TEST(tables_have_as_many_rows_as_asked_for_in_that_order)
@@ -187,7 +199,6 @@ TEST(tables_have_as_many_rows_as_asked_for_in_that_order)
     CHECK_ROW(text, "Operators and calls by count: 1 of 2, totals of the trace\n");
     assert_non_null(strstr(text, " aten::mm\n"));
     assert_null(strstr(text, " cudaLaunchKernel\n"));
-    release(&diagnosis, text);
 }
 
 TEST(kinds_of_operators_have_the_rate_of_what_they_state)
@@ -206,7 +217,6 @@ TEST(kinds_of_operators_have_the_rate_of_what_they_state)
     text = printed_in(&diagnosis, false, true, -1);
     CHECK_ROW(text, "100.0%", "40 us", "40 us", "1", "1.00 GFLOP/s", "200 MB/s", "mm",
               "[[8, 4], [4, 8]]\n");
-    release(&diagnosis, text);
 }
 
 TEST(shares_sum_to_the_whole)
@@ -229,7 +239,6 @@ TEST(shares_sum_to_the_whole)
     }
     assert_float_equal(sums[0], 100, 0.31);
     assert_float_equal(sums[1], 100, 0.31);
-    release(&diagnosis, text);
 }
 
 TEST(every_line_fits_whatever_names_hold)
@@ -254,7 +263,6 @@ TEST(every_line_fits_whatever_names_hold)
         assert_in_range(wrap_columns(line), 0, 80);
         assert_true(line[0] == '\0' || line[strlen(line) - 1] != ' ');
     }
-    release(&diagnosis, text);
 }
 
 /* Two kernels whose names differ only beyond what a line has room for. */
@@ -275,11 +283,9 @@ TEST(long_names_stay_apart_in_a_terminal_and_whole_in_a_file)
     assert_non_null(strstr(text, "half>>\n"));
     assert_null(strstr(text, LONG));
     assert_null(strstr(text, "bl./SM")); /* it has no value in any row */
-    free(text);
     text = printed_in(&diagnosis, false, true, -1);
     assert_non_null(strstr(text, LONG "float>>\n"));
     assert_non_null(strstr(text, LONG "half>>\n"));
-    release(&diagnosis, text);
 #undef LONG
 }
 
@@ -307,7 +313,6 @@ TEST(markdown_has_as_many_cells_in_every_row_of_a_table)
         rows++;
     }
     assert_true(rows > 5 * 3); /* five tables of a heading, a line and a row at least */
-    release(&diagnosis, text);
 }
 
 TEST(a_cut_trace_says_so_and_shows_what_was_read)
@@ -323,7 +328,6 @@ TEST(a_cut_trace_says_so_and_shows_what_was_read)
     assert_non_null(strstr(text, "The file is incomplete: "));
     assert_non_null(strstr(text, "gemm\n"));
     assert_non_null(strstr(text, "marks no steps"));
-    release(&diagnosis, text);
 }
 
 /* --- Findings --- */
@@ -424,7 +428,6 @@ TEST(every_share_names_its_whole)
         assert_string_equal(diagnosis_whole(&diagnosis.facts[0]).text, cases[i].whole);
         text = printed(&diagnosis, false);
         assert_non_null(strstr(text, cases[i].sentence));
-        release(&diagnosis, text);
     }
 }
 
@@ -441,7 +444,6 @@ TEST(other_programs_are_named)
         diagnosis.traces[0]->cost.other_cores = cores[i];
         text = printed(&diagnosis, false);
         assert_true((strstr(text, "Other programs used 1.50 cores meanwhile") != NULL) == (i == 1));
-        release(&diagnosis, text);
     }
 }
 
@@ -458,7 +460,6 @@ TEST(the_longest_gaps_are_on_the_page)
     assert_non_null(strstr(text, " 56 us "));
     assert_non_null(strstr(text, " 64.000 "));
     assert_non_null(strstr(text, "after Memcpy HtoD (Pageable -> Device); before gemm"));
-    release(&diagnosis, text);
 }
 
 TEST(times_before_zero_have_one_sign)
@@ -474,7 +475,6 @@ TEST(times_before_zero_have_one_sign)
                         (struct diagnosis_view){ .only = -1, .timeline = 1 });
     assert_non_null(strstr(text, " -10.500 "));
     assert_non_null(strstr(text, "from -30.500 us on the clock of the file"));
-    release(&diagnosis, text);
 }
 
 TEST(findings_are_numbered_in_their_order)
@@ -499,7 +499,6 @@ TEST(findings_are_numbered_in_their_order)
     assert_null(strstr(first, "\n1. "));
     assert_non_null(strstr(
         text, "     Costs 20 us per step, 20% of the 100 us step; predicted gain 1.25x; high"));
-    release(&diagnosis, text);
 }
 
 TEST(a_healthy_trace_says_why)
@@ -514,7 +513,6 @@ TEST(a_healthy_trace_says_why)
              "the device is busy 95%% of a step");
     text = printed(&diagnosis, false);
     assert_non_null(strstr(text, "Findings\n  Healthy: the device is busy 95% of a step\n"));
-    release(&diagnosis, text);
 }
 
 /* --- On demand --- */
@@ -539,13 +537,11 @@ TEST(the_timeline_is_drawn_in_the_width_of_the_page)
               "|......#############cc................+############+C...........|\n");
     CHECK_ROW(text, "stream 8",
               "|......................NNNNNNNNNN.....................nNNNNNNNNN|\n");
-    free(text);
     text = printed_with(&diagnosis, false, false,
                         (struct diagnosis_view){ .only = -1, .timeline = 1 });
     assert_non_null(strstr(text, "Timeline: step 0, the most typical of 2"));
     for (char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n"))
         assert_in_range(wrap_columns(line), 0, 80);
-    release(&diagnosis, text);
 }
 
 /* Launches follow each other every 100 us, but for one pause of 8 ms. */
@@ -571,7 +567,6 @@ TEST(the_timeline_has_a_letter_for_all_that_the_host_does)
                         (struct diagnosis_view){ .only = -1, .timeline = 1 });
     assert_non_null(strstr(page, "HHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHH"));
     assert_non_null(strstr(page, "H other work of the host"));
-    release(&diagnosis, page);
 }
 
 /* One rank has too few kernels, and finds only what is possible; two have enough. */
@@ -589,7 +584,6 @@ TEST(the_checklist_has_the_answers_of_the_findings)
     assert_non_null(strstr(page, "Finding: exposed_communication: Exposed communication"));
     assert_null(strstr(page, "Kernels"));
     assert_null(strstr(page, "Findings"));
-    release(&diagnosis, page);
     add_rank("\"distributedInfo\":{\"rank\":0,\"world_size\":2},", "gemm", 30);
     add_rank("\"distributedInfo\":{\"rank\":1,\"world_size\":2},", "gemm", 5);
     diagnosis = diagnose();
@@ -598,7 +592,6 @@ TEST(the_checklist_has_the_answers_of_the_findings)
     CHECK_ROW(page, "1.", "busy:", "Is the device busy, at an even pace?", "no");
     CHECK_ROW(page, "7.", "ranks:", question, "no");
     assert_non_null(strstr(page, "Finding: straggler"));
-    release(&diagnosis, page);
 }
 
 TEST(thresholds_are_listed_for_every_rule)
@@ -622,7 +615,6 @@ TEST(thresholds_are_listed_for_every_rule)
     CHECK_ROW(text, "exposed_communication", "lost share of a step", "30%", "< 10%", ">= 15%");
     CHECK_ROW(text, "low_utilisation", "busy share of a step", "72%", ">= 70%", "< 50%");
     CHECK_ROW(text, "straggler", "-", "-", "-", "-");
-    release(&diagnosis, page);
 }
 
 /* --- JSON --- */
@@ -636,90 +628,20 @@ static const cJSON *member(const cJSON *object, const char *name)
     return item;
 }
 
-static void check_members(const cJSON *object, const char *const names[], int count)
+/* `names` with a space between. */
+static void check_members(const cJSON *object, const char *names)
 {
-    int members = 0;
+    char text[1024] = "";
+    size_t length = 0;
 
-    for (const cJSON *item = object->child; item != NULL; item = item->next, members++) {
-        if (members >= count)
-            fail_msg("one member too many: %s", item->string);
-        assert_string_equal(item->string, names[members]);
-    }
-    assert_int_equal(members, count);
+    for (const cJSON *item = object->child; item != NULL && length < sizeof text; item = item->next)
+        length += (size_t)snprintf(text + length, sizeof text - length, "%s%s",
+                                   length > 0 ? " " : "", item->string);
+    assert_string_equal(text, names);
 }
 
 TEST(json_has_the_documented_members_and_no_nan)
 {
-    static const char *const of_trace[] = {
-        "file",
-        "lines_from",
-        "partial",
-        "partial_reason",
-        "events",
-        "text_bytes",
-        "damaged_events",
-        "damaged_at_byte",
-        "damaged_reason",
-        "stray_events",
-        "dropped_records",
-        "rank",
-        "world_size",
-        "device",
-        "soundness",
-        "span_ns",
-        "busy_ns",
-        "idle_ns",
-        "compute_ns",
-        "communication_ns",
-        "exposed_communication_ns",
-        "exposed_copy_ns",
-        "idle",
-        "devices",
-        "window",
-        "steps",
-        "counters",
-        "phases",
-        "launches",
-        "kernels",
-        "mix",
-        "operator_count",
-        "operators",
-        "annotation_count",
-        "annotations",
-        "operator_kind_count",
-        "operator_kinds",
-        "memory",
-        "gaps",
-        "bottleneck",
-        "bottleneck_share",
-        "headline",
-        "thresholds",
-        "healthy",
-        "findings",
-        "checklist",
-        "next",
-        "what_if",
-    };
-    static const char *const of_finding[] = { "id",
-                                              "bottleneck",
-                                              "severity",
-                                              "lost_ns_per_step",
-                                              "predicted_gain",
-                                              "predicted_gain_at_least",
-                                              "predicted_gain_at_most",
-                                              "once_fixed",
-                                              "confidence",
-                                              "evidence",
-                                              "advice",
-                                              "title",
-                                              "of_whole",
-                                              "once_in_steps",
-                                              "where",
-                                              "library",
-                                              "scenarios" };
-    static const char *const of_idle[] = { "host_wait", "device_wait", "other" };
-    static const char *const of_steps[] = { "count",     "mean_ns",     "min_ns", "max_ns",
-                                            "median_ns", "untraced_ns", "parts",  "duration_ns" };
     struct diagnosis diagnosis;
     const cJSON *trace, *finding;
     cJSON *root;
@@ -728,16 +650,24 @@ TEST(json_has_the_documented_members_and_no_nan)
     add_rank("", "gemm", 30);
     diagnosis = diagnose();
     put_findings(&diagnosis);
-    assert_int_equal(diagnosis_json(&diagnosis, -1, 0, &text), STATUS_OK);
+    text = json_of(&diagnosis, -1, 0);
     root = cJSON_Parse(text);
     assert_non_null(root);
     assert_int_equal(member(root, "schema")->valueint, 1);
     assert_true(cJSON_IsFalse(member(root, "is_run")));
     assert_int_equal(cJSON_GetArraySize(member(root, "traces")), 1);
     trace = member(root, "traces")->child;
-    check_members(trace, of_trace, ARRAY_SIZE(of_trace));
-    check_members(member(trace, "idle"), of_idle, ARRAY_SIZE(of_idle));
-    check_members(member(trace, "steps"), of_steps, ARRAY_SIZE(of_steps));
+    check_members(trace,
+                  "file lines_from partial partial_reason events text_bytes damaged_events "
+                  "damaged_at_byte damaged_reason stray_events dropped_records rank world_size "
+                  "device soundness span_ns busy_ns idle_ns compute_ns communication_ns "
+                  "exposed_communication_ns exposed_copy_ns idle devices window steps counters "
+                  "phases launches kernels mix operator_count operators annotation_count "
+                  "annotations operator_kind_count operator_kinds memory gaps bottleneck "
+                  "bottleneck_share headline thresholds healthy findings checklist next what_if");
+    check_members(member(trace, "idle"), "host_wait device_wait other");
+    check_members(member(trace, "steps"),
+                  "count mean_ns min_ns max_ns median_ns untraced_ns parts duration_ns");
     assert_true(cJSON_IsFalse(member(trace, "partial")));
     assert_float_equal(member(trace, "span_ns")->valuedouble, 180e3, 0);
     assert_float_equal(member(trace, "busy_ns")->valuedouble, 144e3, 0);
@@ -748,13 +678,15 @@ TEST(json_has_the_documented_members_and_no_nan)
     assert_float_equal(member(member(trace, "steps"), "mean_ns")->valuedouble, 100e3, 0);
     assert_int_equal(cJSON_GetArraySize(member(trace, "kernels")), 3);
     finding = member(trace, "findings")->child;
-    check_members(finding, of_finding, ARRAY_SIZE(of_finding));
+    check_members(finding,
+                  "id bottleneck severity lost_ns_per_step predicted_gain predicted_gain_at_least "
+                  "predicted_gain_at_most once_fixed confidence evidence advice title of_whole "
+                  "once_in_steps where library scenarios");
     assert_string_equal(member(finding, "scenarios")->child->valuestring, "leak");
     assert_true(cJSON_IsNull(member(finding, "lost_ns_per_step")));
     assert_true(cJSON_IsNull(member(finding, "predicted_gain")));
     assert_float_equal(member(finding->next, "predicted_gain")->valuedouble, 1.25, 0);
     cJSON_Delete(root);
-    release(&diagnosis, text);
 }
 
 static double number(const cJSON *object, const char *name)
@@ -779,7 +711,7 @@ TEST(what_is_left_out_is_stated)
 
     add_file(file);
     diagnosis = diagnose();
-    assert_int_equal(diagnosis_json(&diagnosis, -1, 0, &text), STATUS_OK);
+    text = json_of(&diagnosis, -1, 0);
     root = cJSON_Parse(text);
     trace = member(root, "traces")->child;
     assert_float_equal(number(trace, "text_bytes"), (float)strlen(file), 0);
@@ -790,12 +722,10 @@ TEST(what_is_left_out_is_stated)
     assert_string_equal(member(trace, "damaged_reason")->valuestring, "it has no ph");
     assert_float_equal(number(trace, "stray_events"), 1, 0);
     cJSON_Delete(root);
-    free(text);
     text = printed(&diagnosis, false);
     assert_non_null(strstr(text, "1 event is damaged, the first at byte "));
     assert_non_null(strstr(text, "1 event is far from all others, or at a time of 0; left"));
     assert_non_null(strstr(text, "1 event is broken"));
-    release(&diagnosis, text);
 }
 
 /* Not the first that is described or at work. */
@@ -814,7 +744,7 @@ TEST(all_formats_name_the_busiest_of_two_devices)
     diagnosis = diagnose();
     page = printed(&diagnosis, false);
     markdown = printed(&diagnosis, true);
-    assert_int_equal(diagnosis_json(&diagnosis, -1, 0, &text), STATUS_OK);
+    text = json_of(&diagnosis, -1, 0);
     root = cJSON_Parse(text);
     device = member(cJSON_GetArrayItem(member(root, "traces"), 0), "device");
     assert_string_equal(cJSON_GetStringValue(member(device, "name")), "H200");
@@ -823,9 +753,6 @@ TEST(all_formats_name_the_busiest_of_two_devices)
     assert_null(strstr(page, "T1000"));
     assert_null(strstr(markdown, "T1000"));
     cJSON_Delete(root);
-    free(page);
-    free(markdown);
-    release(&diagnosis, text);
 }
 
 /* Rank 1 is another process of the same file, with the numbers of its calls the same, and on the
@@ -863,7 +790,6 @@ TEST(processes_of_one_file_are_ranks)
     }
     text = printed(&diagnosis, false);
     assert_non_null(strstr(text, "2 processes mark steps in this file: each is taken for a rank."));
-    release(&diagnosis, text);
 }
 
 static double sum(const cJSON *array)
@@ -886,7 +812,7 @@ TEST(parts_in_json_sum_to_their_whole)
 
     add_rank("", "gemm", 30);
     diagnosis = diagnose();
-    assert_int_equal(diagnosis_json(&diagnosis, -1, 0, &text), STATUS_OK);
+    text = json_of(&diagnosis, -1, 0);
     root = cJSON_Parse(text);
     trace = member(root, "traces")->child;
     window = member(trace, "window");
@@ -915,14 +841,11 @@ TEST(parts_in_json_sum_to_their_whole)
             assert_true(number(gap, "duration_ns") >= number(gap->next, "duration_ns"));
     }
     cJSON_Delete(root);
-    release(&diagnosis, text);
 }
 
 /* Every bar of the kernels' row is an event of the file. */
 TEST(the_timeline_has_the_times_and_names_of_the_file)
 {
-    static const char *const of_timeline[] = { "start_ns",        "end_ns", "steps",
-                                               "tracks_left_out", "names",  "rows" };
     struct diagnosis diagnosis;
     const cJSON *timeline, *row, *names;
     int kernels = 0;
@@ -931,10 +854,10 @@ TEST(the_timeline_has_the_times_and_names_of_the_file)
 
     add_rank("", "gemm", 30);
     diagnosis = diagnose();
-    assert_int_equal(diagnosis_json(&diagnosis, -1, 2, &text), STATUS_OK);
+    text = json_of(&diagnosis, -1, 2);
     root = cJSON_Parse(text);
     timeline = member(member(root, "traces")->child, "timeline");
-    check_members(timeline, of_timeline, ARRAY_SIZE(of_timeline));
+    check_members(timeline, "start_ns end_ns steps tracks_left_out names rows");
     assert_float_equal(number(timeline, "end_ns"), 200e3, 0);
     assert_int_equal(cJSON_GetArraySize(member(timeline, "steps")), 2);
     names = member(timeline, "names");
@@ -957,7 +880,6 @@ TEST(the_timeline_has_the_times_and_names_of_the_file)
     }
     assert_int_equal(kernels, 2);
     cJSON_Delete(root);
-    release(&diagnosis, text);
 }
 
 TEST(without_steps_their_times_are_null)
@@ -969,17 +891,15 @@ TEST(without_steps_their_times_are_null)
 
     add_file("[]");
     diagnosis = diagnose();
-    assert_int_equal(diagnosis_json(&diagnosis, -1, 0, &text), STATUS_OK);
+    text = json_of(&diagnosis, -1, 0);
     root = cJSON_Parse(text);
     steps = member(member(root, "traces")->child, "steps");
     assert_float_equal(member(steps, "count")->valuedouble, 0, 0);
     assert_true(cJSON_IsNull(member(steps, "mean_ns")));
     assert_true(cJSON_IsNull(member(steps, "min_ns")));
     cJSON_Delete(root);
-    free(text);
     text = printed(&diagnosis, false);
     assert_non_null(strstr(text, "holds no device work"));
-    release(&diagnosis, text);
 }
 
 /* --- Ranks --- */
@@ -1025,12 +945,10 @@ TEST(ranks_have_one_page_with_one_slow_rank)
     assert_int_equal(count_of(text, "Findings\n"), 1);
     assert_int_equal(count_of(text, "Bottleneck\n"), 1);
     assert_null(strstr(text, "Kernels"));
-    free(text);
     text = printed_in(&diagnosis, false, false, 2); /* rank 0, the third file */
     assert_non_null(strstr(text, path_list[2]));
     assert_null(strstr(text, path_list[0]));
     assert_non_null(strstr(text, "Kernels"));
-    release(&diagnosis, text);
 }
 
 /* A run of `world` ranks that wait for rank `slow`; of the file of rank `cut` the end is
@@ -1073,7 +991,6 @@ TEST(many_ranks_fit_on_one_page)
             for (int64_t other = 0; other < finding; other++)
                 assert_string_not_equal(diagnosis.run.findings.items[finding].id,
                                         diagnosis.run.findings.items[other].id);
-        release(&diagnosis, text);
     }
 }
 
@@ -1087,7 +1004,6 @@ TEST(eight_missing_ranks_are_named)
     diagnosis = diagnose();
     text = printed(&diagnosis, false);
     assert_non_null(strstr(text, "Missing: ranks 1, 3, 4, 5, 6, 7, 8, 9 and 2 more."));
-    release(&diagnosis, text);
 }
 
 /* JSON has what the page has: lines, the slow rank, findings with their range. */
@@ -1101,7 +1017,7 @@ TEST(ranks_in_json)
 
     make_ranks(8, 5, 2);
     diagnosis = diagnose();
-    assert_int_equal(diagnosis_json(&diagnosis, 3, 0, &text), STATUS_OK);
+    text = json_of(&diagnosis, 3, 0);
     root = cJSON_Parse(text);
     assert_int_equal(cJSON_GetArraySize(member(root, "traces")), 1); /* that of rank 3 alone */
     assert_float_equal(number(member(root, "traces")->child, "rank"), 3, 0);
@@ -1129,7 +1045,6 @@ TEST(ranks_in_json)
     assert_true(number(finding, "least_lost_ns_per_step") <=
                 number(finding, "most_lost_ns_per_step"));
     cJSON_Delete(root);
-    release(&diagnosis, text);
 }
 
 TEST(files_that_are_not_the_ranks_of_one_run_stand_alone)
@@ -1148,7 +1063,6 @@ TEST(files_that_are_not_the_ranks_of_one_run_stand_alone)
         add_rank_of(cases[i][2], cases[i][3], 30);
         diagnosis = diagnose();
         assert_int_equal(diagnosis.run_count, 0);
-        release(&diagnosis, NULL);
     }
 }
 
@@ -1172,7 +1086,6 @@ TEST(a_trace_without_a_rank_stands_beside_the_ranks)
     assert_int_equal(count_of(text, path_list[1]), 1);
     assert_int_equal(count_of(text, "Kernels"), 1);
     assert_true(strstr(text, path_list[1]) > strstr(text, "--rank=N"));
-    release(&diagnosis, text);
 }
 
 TEST(a_file_that_is_no_trace_is_named)
@@ -1184,7 +1097,8 @@ TEST(a_file_that_is_no_trace_is_named)
     assert_int_equal(diagnosis_make(&diagnosis, path_list, file_count, NULL, NULL),
                      STATUS_BAD_INPUT);
     assert_non_null(strstr(status_last()->context, path_list[1]));
-    release(&diagnosis, NULL);
+    diagnosis_release(&diagnosis);
+    close_files();
 }
 
 struct skips {
@@ -1223,7 +1137,8 @@ TEST(files_that_are_no_traces_are_skipped_in_their_order)
             assert_ptr_equal(diagnosis.paths[kept++], path_list[i]);
         else
             assert_non_null(strstr(skips.contexts[skipped++], path_list[i]));
-    release(&diagnosis, NULL);
+    diagnosis_release(&diagnosis);
+    close_files();
 }
 
 TESTS_WITH(made_catalogue_use, NULL)
