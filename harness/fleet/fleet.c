@@ -316,7 +316,7 @@ static struct entry *entries_of(struct arena *scratch, int *count, const struct 
 
 static void compare_figures(struct fleet *fleet, struct fleet_kind *kind, int tests)
 {
-    struct arena *scratch = arena_scratch(fleet->arena);
+    SCRATCH_ARENA(scratch, fleet->arena);
     struct table table;
     int count, names = 0, measured;
     struct entry *entries = entries_of(scratch, &count, fleet, kind);
@@ -345,7 +345,6 @@ static void compare_figures(struct fleet *fleet, struct fleet_kind *kind, int te
     if (kind->count >= FLEET_NODES_LEAST)
         find_outliers(scratch, fleet, kind, &table);
     qsort(kind->outliers, (size_t)kind->outlier_count, sizeof *kind->outliers, by_off);
-    arena_close(scratch);
 }
 
 /* --- Settings, and rows that are not ok --- */
@@ -415,7 +414,7 @@ COMPARATOR(by_count, struct fleet_value, DESCENDING(count))
 static struct fleet_value value_of_others(const struct fleet *fleet, const struct fleet_kind *kind,
                                           const struct pair *pairs, int count)
 {
-    struct arena *scratch = arena_scratch(fleet->arena);
+    SCRATCH_ARENA(scratch, fleet->arena);
     bool *states = ARENA_NEW(scratch, bool, fleet->count);
     struct fleet_value value = { .name = pairs->name,
                                  .value = fleet->none,
@@ -425,13 +424,12 @@ static struct fleet_value value_of_others(const struct fleet *fleet, const struc
     for (int i = 0; i < kind->count; i++)
         if (!states[kind->nodes[i]])
             value.nodes[value.count++] = kind->nodes[i];
-    arena_close(scratch);
     return value;
 }
 
 static void compare_settings(struct fleet *fleet, struct fleet_kind *kind)
 {
-    struct arena *scratch = arena_scratch(fleet->arena);
+    SCRATCH_ARENA(scratch, fleet->arena);
     int count;
     struct pair *pairs = find_pairs(scratch, &count, fleet, kind, NODE_SETTINGS);
 
@@ -451,12 +449,11 @@ static void compare_settings(struct fleet *fleet, struct fleet_kind *kind)
         qsort(kind->values + first, (size_t)(kind->value_count - first), sizeof *kind->values,
               by_count);
     }
-    arena_close(scratch);
 }
 
 static void compare_statuses(struct fleet *fleet, struct fleet_kind *kind)
 {
-    struct arena *scratch = arena_scratch(fleet->arena);
+    SCRATCH_ARENA(scratch, fleet->arena);
     int count;
     struct pair *pairs = find_pairs(scratch, &count, fleet, kind, NODE_STATUSES);
 
@@ -468,7 +465,6 @@ static void compare_statuses(struct fleet *fleet, struct fleet_kind *kind)
         row->fails = strcmp(intern_text(fleet->names, row->value), "fail") == 0;
         row->odd = row->fails && 2 * row->count < kind->count;
     }
-    arena_close(scratch);
 }
 
 /* --- The fleet --- */
@@ -486,7 +482,7 @@ int fleet_machines(const struct fleet *fleet, const int *nodes, int count)
 
 static void find_kinds(struct fleet *fleet)
 {
-    struct arena *scratch = arena_scratch(fleet->arena);
+    SCRATCH_ARENA(scratch, fleet->arena);
     struct pair *pairs = ARENA_NEW(scratch, struct pair, fleet->count);
 
     fleet->kinds = ARENA_NEW(fleet->arena, struct fleet_kind, fleet->count);
@@ -501,7 +497,6 @@ static void find_kinds(struct fleet *fleet)
         kind->machines = fleet_machines(fleet, kind->nodes, kind->count);
     }
     qsort(fleet->kinds, (size_t)fleet->kind_count, sizeof *fleet->kinds, by_size);
-    arena_close(scratch);
 }
 
 COMPARATOR_OF_POINTERS(by_label, struct node, strcmp(a->label, b->label))
@@ -514,7 +509,7 @@ COMPARATOR(by_machine, struct node, ASCENDING(machine) ?: ASCENDING(number))
  */
 static void tell_apart(struct fleet *fleet)
 {
-    struct arena *scratch = arena_scratch(fleet->arena);
+    SCRATCH_ARENA(scratch, fleet->arena);
     struct node **sorted = ARENA_NEW(scratch, struct node *, fleet->count);
 
     for (int i = 0; i < fleet->count; i++) {
@@ -550,7 +545,6 @@ static void tell_apart(struct fleet *fleet)
         }
     }
     qsort(fleet->nodes, (size_t)fleet->count, sizeof *fleet->nodes, by_machine);
-    arena_close(scratch);
 }
 
 bool fleet_tells(const struct fleet *fleet)

@@ -306,7 +306,7 @@ static double squares_of(const double *values, int count)
 struct fleet_split fleet_noise_split(struct arena *arena, const struct fleet_matrix *matrix,
                                      int figure)
 {
-    struct arena *scratch = arena_scratch(arena);
+    SCRATCH_ARENA(scratch, arena);
     struct fleet_split split = { INFINITY, 0 };
     double *values = ARENA_NEW(scratch, double, matrix->nodes), squares, gap = 0;
     int count = 0, at = 0, least;
@@ -327,7 +327,6 @@ struct fleet_split fleet_noise_split(struct arena *arena, const struct fleet_mat
             split = (struct fleet_split){ values[at], stats_mean(values + at, count - at) -
                                                           stats_mean(values, at) };
     }
-    arena_close(scratch);
     return split;
 }
 
@@ -345,7 +344,7 @@ static void remove_doubtful(struct search *search)
 void fleet_noise_find(struct arena *arena, struct fleet_noise *noise, bool *out,
                       const struct fleet_matrix *matrix)
 {
-    struct arena *scratch = arena_scratch(arena);
+    SCRATCH_ARENA(scratch, arena);
     int64_t nodes = matrix->nodes;
     struct search search = { .matrix = matrix,
                              .removed = out,
@@ -366,5 +365,4 @@ void fleet_noise_find(struct arena *arena, struct fleet_noise *noise, bool *out,
     for (int k = found; k < search.suspects; k++)
         search.removed[search.order[k]] = matrix->doubtful[search.order[k]];
     judge_others(&search, noise);
-    arena_close(scratch);
 }

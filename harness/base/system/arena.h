@@ -22,11 +22,18 @@ struct arena;
 /* NULL: no memory, which arena_run() reports. */
 struct arena *arena_open(void);
 
-/* An arena for the time of a pass. */
+/* An arena for the time of a pass. SCRATCH_ARENA(name, arena) declares one that is closed where its
+ * scope ends. */
 struct arena *arena_scratch(struct arena *arena);
+#define SCRATCH_ARENA(name, arena)                                                                 \
+    __attribute__((cleanup(arena_leave))) struct arena *name = arena_scratch(arena)
 
 /* Everything in it is gone, its scratch arenas too. NULL is allowed. */
 void arena_close(struct arena *arena);
+static inline void arena_leave(struct arena **scratch)
+{
+    arena_close(*scratch);
+}
 
 /* Does `work`. OUT_OF_MEMORY: the arena is NULL, or had too little memory for the work, which ended
  * midway; what it had taken stays until the arena is closed. Outside of arena_run() lack of memory

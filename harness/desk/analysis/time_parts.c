@@ -339,7 +339,7 @@ static int64_t *no_parts(struct arena *scratch, int64_t count)
 struct time_parts time_parts_of(struct arena *arena, const struct summary *summary)
 {
     const struct timeline *timeline = &summary->timeline;
-    struct arena *scratch = arena_scratch(arena);
+    SCRATCH_ARENA(scratch, arena);
     struct time_parts parts = { .step_count = summary->steps.count > 0 ? summary->steps.count : 1,
                                 .has_steps = summary->steps.count > 0 };
     struct splitting splitting = {
@@ -371,6 +371,5 @@ struct time_parts time_parts_of(struct arena *arena, const struct summary *summa
     }
     if (parts.count > 0)
         qsort(parts.items, (size_t)parts.count, sizeof *parts.items, by_total);
-    arena_close(scratch);
     return parts;
 }

@@ -200,7 +200,7 @@ void finding_place_of(struct arena *arena, struct finding *finding, enum finding
                       const struct facts *facts)
 {
     const struct summary *summary = facts->summary;
-    struct arena *scratch = arena_scratch(arena);
+    SCRATCH_ARENA(scratch, arena);
     struct costly_times times = { .arena = scratch };
     struct gathering gathering = sites[site].what;
 
@@ -218,18 +218,16 @@ void finding_place_of(struct arena *arena, struct finding *finding, enum finding
         sites[site].gather(&gathering);
     if (times.count > 0)
         finding->where = call_site_of(&summary->calls, &times, &finding->library);
-    arena_close(scratch);
 }
 
 struct call_place finding_place_of_gap(struct arena *arena, const struct summary *summary,
                                        const struct idle_gap *gap)
 {
-    struct arena *scratch = arena_scratch(arena);
+    SCRATCH_ARENA(scratch, arena);
     struct costly_times times = { .arena = scratch };
     struct call_place place, library;
 
     costly_times_add(&times, gap->start_ns, gap->end_ns, (double)gap->time.idle_ns);
     place = call_site_of(&summary->calls, &times, &library);
-    arena_close(scratch);
     return place;
 }

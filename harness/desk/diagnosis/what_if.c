@@ -187,14 +187,13 @@ static int rules_of(const struct rule **rules, const struct causes *causes, unsi
 static double busy_without(const struct causes *causes, const struct rule *const *rules, int count)
 {
     const struct facts *facts = causes->facts;
-    struct arena *scratch = arena_scratch(facts->summary->arena);
+    SCRATCH_ARENA(scratch, facts->summary->arena);
     struct intervals busy = { .arena = scratch };
     double ns;
 
     facts_iteration_ns(facts, rules, count, &busy);
     intervals_merge(&busy);
     ns = (double)intervals_within_ns(&busy, INT64_MIN, INT64_MAX);
-    arena_close(scratch);
     return facts->step_ns * ns / facts->iteration_ns;
 }
 

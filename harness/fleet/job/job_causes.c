@@ -49,7 +49,7 @@ static bool find_next(struct finding_causes *finding)
 {
     enum { CANDIDATES = 12 };
     struct job_change candidates[CANDIDATES];
-    struct arena *scratch = arena_scratch(finding->arena);
+    SCRATCH_ARENA(scratch, finding->arena);
     int count, best = -1;
     double most_ns = JOB_CAUSE_LEAST * finding->job->replayed_ns;
     struct job_cause *cause = &finding->causes->items[finding->causes->count];
@@ -68,14 +68,13 @@ static bool find_next(struct finding_causes *finding)
         cause->lost_ns = try_change(finding, &candidates[best], true);
         finding->causes->count++;
     }
-    arena_close(scratch);
     return best >= 0;
 }
 
 /* Time that goes with tokens and time that does not, after all that stays. */
 static void find_uneven(struct finding_causes *finding)
 {
-    struct arena *scratch = arena_scratch(finding->arena);
+    SCRATCH_ARENA(scratch, finding->arena);
     struct job_change change;
     struct job_cause cause;
     double least = JOB_CAUSE_LEAST;
@@ -89,7 +88,6 @@ static void find_uneven(struct finding_causes *finding)
     cause.lost_ns = try_change(finding, &change, true);
     if (cause.lost_ns >= least * finding->job->replayed_ns && finding->causes->count < JOB_CAUSES)
         finding->causes->items[finding->causes->count++] = cause;
-    arena_close(scratch);
 }
 
 /* --- What else the ranks show --- */

@@ -110,7 +110,7 @@ static int part_of(struct arena *scratch, const struct job *job, int32_t which, 
 void job_critical_find(struct arena *arena, const struct job *job, const struct job_course *course,
                        struct job_causes *causes)
 {
-    struct arena *scratch = arena_scratch(arena);
+    SCRATCH_ARENA(scratch, arena);
     struct path path = { ARENA_NEW(scratch, double, job->rank_count),
                          ARENA_NEW(scratch, int32_t, job->rank_count), 0 };
     int32_t *last = ARENA_NEW(scratch, int32_t, job->step_count);
@@ -137,5 +137,4 @@ void job_critical_find(struct arena *arena, const struct job *job, const struct 
         path.count = 0;
         critical->part = part_of(scratch, job, critical->rank, step);
     }
-    arena_close(scratch);
 }

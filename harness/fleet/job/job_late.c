@@ -29,7 +29,7 @@ static void find_slot_medians(struct arena *arena, double *slot_ns, int64_t slot
                               const int32_t *slots, const double *times_ns, int64_t count,
                               int64_t least)
 {
-    struct arena *scratch = arena_scratch(arena);
+    SCRATCH_ARENA(scratch, arena);
     int64_t *begin = ARENA_NEW(scratch, int64_t, slot_count + 1);
     int64_t *filled = ARENA_NEW(scratch, int64_t, slot_count);
     double *sorted = ARENA_NEW(scratch, double, count);
@@ -40,7 +40,6 @@ static void find_slot_medians(struct arena *arena, double *slot_ns, int64_t slot
     for (int64_t i = 0; i < slot_count; i++)
         slot_ns[i] =
             filled[i] < least ? INFINITY : stats_sort_median(sorted + begin[i], (int)filled[i]);
-    arena_close(scratch);
 }
 
 /* An entry of a rank, with its place in the step and what it is beyond the others. */

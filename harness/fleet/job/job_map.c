@@ -63,7 +63,7 @@ static void add_layer(struct json *json, cJSON *layers, const struct map *map, c
 {
     const struct job *job = map->view->job;
     int64_t columns = (job->step_count + joined - 1) / joined;
-    struct arena *scratch = arena_scratch(map->arena);
+    SCRATCH_ARENA(scratch, map->arena);
     double *values = ARENA_NEW(scratch, double, job->rank_count *columns);
 
     for (int64_t i = 0; i < job->rank_count; i++)
@@ -78,7 +78,6 @@ static void add_layer(struct json *json, cJSON *layers, const struct map *map, c
     JSON_ROW(json, layers, KEY("name", name), KEY("columns", columns),
              KEY("steps_per_column", joined),
              KEY("ns", json_series(json, values, job->rank_count * columns, LAYER_DIGITS)));
-    arena_close(scratch);
 }
 
 /* --- Timelines --- */
@@ -101,7 +100,7 @@ static int64_t drawn_steps(struct arena *scratch, const struct job *job)
 static void add_timeline(struct json *json, cJSON *to, const struct map *map)
 {
     const struct job *job = map->view->job;
-    struct arena *scratch = arena_scratch(map->arena);
+    SCRATCH_ARENA(scratch, map->arena);
     int64_t steps = drawn_steps(scratch, job), count = 0;
     double *counts = ARENA_NEW(scratch, double, job->rank_count *steps);
     double *values = ARENA_NEW(scratch, double, JOB_MAP_CELLS);
@@ -122,7 +121,6 @@ static void add_timeline(struct json *json, cJSON *to, const struct map *map)
     JSON_ADD(json, json_object(json, to, "timeline"), KEY("steps", steps),
              KEY("counts", json_series(json, counts, job->rank_count * steps, 12)),
              KEY("own_wait_transfer_ns", json_series(json, values, count, TIMELINE_DIGITS)));
-    arena_close(scratch);
 }
 
 /* --- The map --- */
@@ -140,7 +138,7 @@ static int64_t joined_of(const struct job *job, int64_t layers)
 static void add_numbers(struct json *json, cJSON *to, const struct map *map)
 {
     const struct job *job = map->view->job;
-    struct arena *scratch = arena_scratch(map->arena);
+    SCRATCH_ARENA(scratch, map->arena);
     double *ranks = ARENA_NEW(scratch, double, job->rank_count);
     double *nodes = ARENA_NEW(scratch, double, job->rank_count);
     double *steps = ARENA_NEW(scratch, double, job->step_count);
@@ -153,7 +151,6 @@ static void add_numbers(struct json *json, cJSON *to, const struct map *map)
     JSON_ADD(json, to, KEY("steps", json_series(json, steps, job->step_count, 12)),
              KEY("ranks", json_series(json, ranks, job->rank_count, 12)),
              KEY("nodes", json_series(json, nodes, job->rank_count, 12)));
-    arena_close(scratch);
 }
 
 void job_map_json(struct json *json, cJSON *to, const struct job_view *view, struct arena *arena)

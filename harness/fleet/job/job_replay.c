@@ -28,7 +28,7 @@ struct job_times job_times_of(struct arena *arena, const struct job *job)
  * be missing. It gets the shortest transfer of those that are alike. */
 bool job_times_complete(struct arena *arena, const struct job *job, struct job_times *times)
 {
-    struct arena *scratch = arena_scratch(arena);
+    SCRATCH_ARENA(scratch, arena);
     double *least_ns = ARENA_NEW(scratch, double, job->slot_count);
     bool any = false;
 
@@ -41,7 +41,6 @@ bool job_times_complete(struct arena *arena, const struct job *job, struct job_t
             times->transfer_ns[i] = least_ns[job->meetings[i].slot];
             any = true;
         }
-    arena_close(scratch);
     return any;
 }
 
@@ -102,7 +101,7 @@ static void arrive(struct replaying *replaying, int32_t number)
 double job_replay(struct arena *arena, const struct job *job, const struct job_times *times,
                   const struct job_course *course)
 {
-    struct arena *scratch = arena_scratch(arena);
+    SCRATCH_ARENA(scratch, arena);
     struct replaying replaying = { .job = job,
                                    .times = times,
                                    .course = course,
@@ -121,6 +120,5 @@ double job_replay(struct arena *arena, const struct job *job, const struct job_t
         sum_ns += replaying.at_ns[i];
         whole = whole && replaying.next[i] == job->ranks[i].entry_count;
     }
-    arena_close(scratch);
     return whole ? sum_ns / (double)job->rank_count / (double)job->step_count : NAN;
 }

@@ -192,7 +192,7 @@ static void vote(struct candidate *candidate, uint32_t call, double cost_ns)
 static struct candidate find_best(const struct search *search)
 {
     uint32_t parts = search->parts_known.count;
-    struct arena *scratch = arena_scratch(search->scratch);
+    SCRATCH_ARENA(scratch, search->scratch);
     struct triple_table known = { .arena = scratch };
     struct candidate *candidates = ARENA_NEW(scratch, struct candidate, parts);
     struct candidate best = { .name = 0 };
@@ -212,7 +212,6 @@ static struct candidate find_best(const struct search *search)
     for (uint32_t i = 0; i < known.count; i++)
         if (candidates[i].cost_ns > best.cost_ns)
             best = candidates[i];
-    arena_close(scratch);
     return best;
 }
 
@@ -365,7 +364,7 @@ struct call_place call_site_of(const struct call_tree *tree, struct costly_times
                                struct call_place *library)
 {
     struct call_place place;
-    struct arena *scratch = arena_scratch(times->arena);
+    SCRATCH_ARENA(scratch, times->arena);
     struct search search = { .scratch = scratch,
                              .tree = tree,
                              .times = times,
@@ -392,6 +391,5 @@ struct call_place call_site_of(const struct call_tree *tree, struct costly_times
         library->kind = PLACE_UNKNOWN;
     }
     place.iterated = iterated_share(&search);
-    arena_close(scratch);
     return place;
 }

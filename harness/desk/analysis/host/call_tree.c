@@ -283,7 +283,7 @@ struct call_tree call_tree_of(struct arena *arena, const struct timeline *timeli
                               const struct host_activity *activity, int64_t start_ns,
                               int64_t end_ns)
 {
-    struct arena *scratch = arena_scratch(arena);
+    SCRATCH_ARENA(scratch, arena);
     struct call_tree tree = { .trace = timeline->trace,
                               .own = trace_file_metadata(timeline->trace, FRAME_OWN_KEY),
                               .iterators =
@@ -298,6 +298,5 @@ struct call_tree call_tree_of(struct arena *arena, const struct timeline *timeli
     ARENA_ROOM(arena, tree.nodes, tree.node_count, tree.node_room);
     tree.node_count = 1;
     find_nodes(&tree, arena, scratch);
-    arena_close(scratch);
     return tree;
 }

@@ -352,7 +352,7 @@ struct host_activity host_activity_of(struct arena *arena, const struct timeline
                                       const struct captures *captures)
 {
     const struct trace_file *trace = timeline->trace;
-    struct arena *scratch = arena_scratch(arena);
+    SCRATCH_ARENA(scratch, arena);
     /* An event begins and ends at most one segment each. Most of this room is never touched, so it
      * costs no memory. */
     struct host_activity activity = {
@@ -382,7 +382,6 @@ struct host_activity host_activity_of(struct arena *arena, const struct timeline
     find_loop(&activity, scratch, timeline);
     find_held(&activity, &sweep, scratch);
     claim(&activity, uses, captures);
-    arena_close(scratch);
     return activity;
 }
 

@@ -336,7 +336,7 @@ static void find_gaps(struct idle *idle, struct arena *arena, struct sweep *swee
 struct idle idle_of(struct arena *arena, const struct timeline *timeline, const struct steps *steps,
                     const struct host_activity *activity)
 {
-    struct arena *scratch = arena_scratch(arena);
+    SCRATCH_ARENA(scratch, arena);
     struct sweep sweep = { .timeline = timeline,
                            .steps = steps,
                            .activity = activity,
@@ -357,14 +357,13 @@ struct idle idle_of(struct arena *arena, const struct timeline *timeline, const 
     idle.late_ns = interval_later(beyond_median, sum / 2);
     sum_host(&idle, timeline, activity);
     find_pace(&idle, scratch, (int)steps->count);
-    arena_close(scratch);
     return idle;
 }
 
 void idle_visit(struct arena *arena, const struct timeline *timeline, const struct steps *steps,
                 const struct host_activity *activity, idle_gap_visit *visit, void *context)
 {
-    struct arena *scratch = arena_scratch(arena);
+    SCRATCH_ARENA(scratch, arena);
     struct sweep sweep = { .timeline = timeline,
                            .steps = steps,
                            .activity = activity,
@@ -373,5 +372,4 @@ void idle_visit(struct arena *arena, const struct timeline *timeline, const stru
     struct idle again;
 
     find_gaps(&again, scratch, &sweep);
-    arena_close(scratch);
 }

@@ -125,7 +125,7 @@ void pauses_find(struct host_activity *host, struct arena *arena, const struct t
 {
     const struct trace_file *trace = timeline->trace;
     uint32_t names = trace_file_name_count(trace);
-    struct arena *scratch = arena_scratch(arena);
+    SCRATCH_ARENA(scratch, arena);
     struct search search = { .timeline = timeline,
                              .host = host,
                              .pauses.arena = scratch,
@@ -144,7 +144,6 @@ void pauses_find(struct host_activity *host, struct arena *arena, const struct t
         find_pauses(&search, steps);
         keep_unexplained(&search);
     }
-    arena_close(scratch);
 }
 
 /* --- What the host did in them --- */

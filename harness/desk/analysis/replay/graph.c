@@ -136,7 +136,7 @@ static int64_t median(int64_t *items, int64_t count)
 static void find_delays(struct making *making, struct arena *arena)
 {
     const struct timeline *timeline = making->timeline;
-    struct arena *scratch = arena_scratch(arena);
+    SCRATCH_ARENA(scratch, arena);
     int64_t *latencies = ARENA_NEW(scratch, int64_t, timeline->work_count), latency_count = 0;
     int64_t *gaps = ARENA_NEW(scratch, int64_t, timeline->work_count), gap_count = 0;
     int64_t *calls = ARENA_NEW(scratch, int64_t, timeline->work_count), call_count = 0;
@@ -159,7 +159,6 @@ static void find_delays(struct making *making, struct arena *arena)
     }
     making->delays = (struct delays){ median(latencies, latency_count), median(gaps, gap_count),
                                       median(calls, call_count) };
-    arena_close(scratch);
 }
 
 static void find_streams(struct making *making, struct arena *scratch)
@@ -495,7 +494,7 @@ struct trace_graph graph_of(struct arena *arena, const struct timeline *timeline
                             const struct idle *idle)
 {
     uint32_t names = trace_file_name_count(timeline->trace);
-    struct arena *scratch = arena_scratch(arena);
+    SCRATCH_ARENA(scratch, arena);
     struct trace_graph graph = { .count = 0 };
     struct making making = { .graph = &graph,
                              .timeline = timeline,
@@ -524,7 +523,6 @@ struct trace_graph graph_of(struct arena *arena, const struct timeline *timeline
         for (int64_t j = 0; j < making.streams[i].count; j++)
             graph.end_ns =
                 interval_later(graph.end_ns, end_of(&making, making.streams[i].nodes[j]));
-    arena_close(scratch);
     return graph;
 }
 

@@ -71,7 +71,7 @@ static void replay_iteration(struct replaying *now, const struct replay_change *
 struct replayed_time replay(struct arena *arena, const struct trace_graph *graph,
                             const struct replay_change *changes, int count, struct intervals *busy)
 {
-    struct arena *scratch = arena_scratch(arena);
+    SCRATCH_ARENA(scratch, arena);
     struct replaying now = { .graph = graph,
                              .ends_ns = ARENA_NEW(scratch, double, graph->count),
                              .starts_ns = ARENA_NEW(scratch, double, graph->count),
@@ -84,6 +84,5 @@ struct replayed_time replay(struct arena *arena, const struct trace_graph *graph
     now.busy = busy;
     replay_iteration(&now, changes, count, false);
     time.turn_ns = end_of(&now) - time.first_ns;
-    arena_close(scratch);
     return time;
 }

@@ -308,7 +308,7 @@ static void weigh(struct sound_row *row, const struct timeline *timeline, int64_
 static int64_t judge_device(struct sound_row *row, struct arena *arena,
                             const struct timeline *timeline, int64_t device)
 {
-    struct arena *scratch = arena_scratch(arena);
+    SCRATCH_ARENA(scratch, arena);
     struct bounds bounds = bounds_of(scratch, timeline, device);
     int64_t shift_ns = shift_of(&bounds), error_ns = drift_of(&bounds);
     struct beyond beyond = count_beyond(&bounds);
@@ -342,7 +342,6 @@ static int64_t judge_device(struct sound_row *row, struct arena *arena,
             (long long)device, quantity_time((double)error_ns).text);
     }
     weigh(row, timeline, device, error_ns, shift_ns != 0);
-    arena_close(scratch);
     return shift_ns;
 }
 

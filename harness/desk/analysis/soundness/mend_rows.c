@@ -94,7 +94,7 @@ enum { SAMPLES = 4096 };
  * are in it, or none. */
 static bool has_doubles(struct arena *arena, const struct trace_file *trace)
 {
-    struct arena *scratch = arena_scratch(arena);
+    SCRATCH_ARENA(scratch, arena);
     uint64_t *hashes = NULL, most = UINT64_MAX / ((uint64_t)trace->event_count / SAMPLES + 1);
     int64_t count = 0, room = 0;
     bool found = false;
@@ -108,7 +108,6 @@ static bool has_doubles(struct arena *arena, const struct trace_file *trace)
     }
     sort_items(hashes, count, sizeof *hashes, by_value);
     for (int64_t i = 1; i < count && !found; i++) found = hashes[i] == hashes[i - 1];
-    arena_close(scratch);
     return found;
 }
 

@@ -102,7 +102,7 @@ static void note_recorder(struct sound_row *row, const struct timeline *timeline
 static void mend_steps(struct sound_row *rows, struct arena *arena, struct trace_file *trace,
                        struct timeline *timeline)
 {
-    struct arena *scratch = arena_scratch(arena);
+    SCRATCH_ARENA(scratch, arena);
     struct marks marks = marks_of(scratch, trace);
     bool moved = mend_cycles(&rows[SOUND_CYCLES], arena, trace, &marks), cut;
 
@@ -112,7 +112,6 @@ static void mend_steps(struct sound_row *rows, struct arena *arena, struct trace
     if (moved || cut)
         *timeline = timeline_of(arena, trace);
     mend_beginning(&rows[SOUND_BEGINNING], timeline, &marks);
-    arena_close(scratch);
 }
 
 struct timeline sound_timeline_of(struct arena *arena, struct trace_file *trace,

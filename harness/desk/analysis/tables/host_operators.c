@@ -141,7 +141,7 @@ static void sum_medians(struct host_operators *operators, struct self_time *rows
 struct host_operators host_operators_of(struct arena *arena, const struct timeline *timeline,
                                         int64_t start_ns, int64_t end_ns)
 {
-    struct arena *scratch = arena_scratch(arena);
+    SCRATCH_ARENA(scratch, arena);
     struct host_operators operators = { .count = 0 };
     struct operator_sweep sweep = { .timeline = timeline,
                                     .operators = &operators,
@@ -166,6 +166,5 @@ struct host_operators host_operators_of(struct arena *arena, const struct timeli
             take_operator(&sweep, event);
     }
     sum_medians(&operators, sweep.rows, timeline->trace);
-    arena_close(scratch);
     return operators;
 }

@@ -118,7 +118,7 @@ COMPARATOR(by_total, struct kernel_row, DESCENDING(total_ns) ?: ASCENDING(name))
 struct kernels kernels_of(struct arena *arena, const struct timeline *timeline)
 {
     uint32_t names = trace_file_name_count(timeline->trace);
-    struct arena *scratch = arena_scratch(arena);
+    SCRATCH_ARENA(scratch, arena);
     struct means *means = ARENA_NEW(scratch, struct means, names);
     struct kernel_row *rows = ARENA_NEW(arena, struct kernel_row, names);
     struct kernels kernels = { .rows = rows };
@@ -138,7 +138,6 @@ struct kernels kernels_of(struct arena *arena, const struct timeline *timeline)
         rows[kernels.count++] = row;
     }
     qsort(rows, (size_t)kernels.count, sizeof *rows, by_total);
-    arena_close(scratch);
     return kernels;
 }
 

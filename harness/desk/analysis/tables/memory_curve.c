@@ -110,7 +110,7 @@ static void find_categories(const struct memory_curve *memory, struct memory_dev
                             struct arena *arena, const struct trace_file *trace)
 {
     uint32_t names = trace_file_name_count(trace);
-    struct arena *scratch = arena_scratch(arena);
+    SCRATCH_ARENA(scratch, arena);
     struct category_now *now = ARENA_NEW(scratch, struct category_now, names);
     bool peak_seen = false;
 
@@ -134,7 +134,6 @@ static void find_categories(const struct memory_curve *memory, struct memory_dev
         }
     }
     add_categories(device, arena, now, names);
-    arena_close(scratch);
 }
 
 struct memory_curve memory_curve_of(struct arena *arena, const struct trace_file *trace)
@@ -205,7 +204,7 @@ struct memory_samples memory_samples_of(struct arena *arena, const struct memory
     const struct memory_point *points = memory->points + device->first_point;
     uint32_t names = trace_file_name_count(trace);
     int64_t count = device->point_count, categories = device->category_count;
-    struct arena *scratch = arena_scratch(arena);
+    SCRATCH_ARENA(scratch, arena);
     bool *stays = ARENA_NEW(scratch, bool, count);
     int *numbers = ARENA_NEW(scratch, int, names);
     double *now = ARENA_NEW(scratch, double, categories);
@@ -221,6 +220,5 @@ struct memory_samples memory_samples_of(struct arena *arena, const struct memory
     for (uint32_t i = 0; i < names; i++) numbers[i] = -1;
     for (int64_t i = 0; i < categories; i++) numbers[device->categories[i].name] = (int)i;
     follow_samples(&samples, points, count, trace, stays, numbers, now);
-    arena_close(scratch);
     return samples;
 }

@@ -441,7 +441,7 @@ static void search(struct gathering *gathering, struct arena *scratch, int64_t o
 {
     const struct trace_file *trace = gathering->timeline->trace;
     uint32_t names = trace_file_name_count(trace);
-    struct arena *own = arena_scratch(scratch);
+    SCRATCH_ARENA(own, scratch);
 
     gathering->roles = ARENA_NEW(own, enum role, names);
     gathering->caused = timeline_caused_time(own, gathering->timeline);
@@ -459,13 +459,12 @@ static void search(struct gathering *gathering, struct arena *scratch, int64_t o
         };
     }
     join_nodes(gathering);
-    arena_close(own);
 }
 
 struct operator_kinds operator_kinds_of(struct arena *arena, const struct timeline *timeline,
                                         int64_t **row_of)
 {
-    struct arena *scratch = arena_scratch(arena);
+    SCRATCH_ARENA(scratch, arena);
     struct replayed replayed = replayed_of(scratch, timeline);
     struct gathering gathering = { .timeline = timeline };
     struct operator_kinds kinds;
@@ -480,6 +479,5 @@ struct operator_kinds operator_kinds_of(struct arena *arena, const struct timeli
         gathering.item_of[i] = NONE;
     search(&gathering, scratch, operators, &replayed);
     kinds = group(arena, scratch, &gathering);
-    arena_close(scratch);
     return kinds;
 }

@@ -320,7 +320,7 @@ struct spans spans_of(struct arena *arena, const struct timeline *timeline)
 {
     const struct trace_file *trace = timeline->trace;
     uint32_t names = trace_file_name_count(trace);
-    struct arena *scratch = arena_scratch(arena);
+    SCRATCH_ARENA(scratch, arena);
     struct sweep sweep = { .arena = arena,
                            .scratch = scratch,
                            .timeline = timeline,
@@ -345,7 +345,6 @@ struct spans spans_of(struct arena *arena, const struct timeline *timeline)
     add_replayed(&sweep);
     if (sweep.count > 0)
         qsort(sweep.rows, (size_t)sweep.count, sizeof *sweep.rows, by_device_time);
-    arena_close(scratch);
     return (struct spans){ sweep.rows, sweep.count, sweep.allocated.count > 0 };
 }
 

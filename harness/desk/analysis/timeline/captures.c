@@ -156,7 +156,7 @@ struct captures captures_of(struct arena *arena, const struct timeline *timeline
                             const struct steps *steps)
 {
     uint32_t names = trace_file_name_count(timeline->trace);
-    struct arena *scratch = arena_scratch(arena);
+    SCRATCH_ARENA(scratch, arena);
     enum does *does = ARENA_NEW(scratch, enum does, names);
     struct captures captures = { .times.arena = arena, .taken.arena = arena };
     struct search search = { .captures = &captures, .timeline = timeline, .does = does };
@@ -172,7 +172,6 @@ struct captures captures_of(struct arena *arena, const struct timeline *timeline
     find_captures(&search);
     captures.again = search.launched && come_again(&captures, steps);
     captures.idle = timeline_idle_within(arena, timeline, &captures.taken);
-    arena_close(scratch);
     return captures;
 }
 

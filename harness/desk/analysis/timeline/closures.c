@@ -141,7 +141,7 @@ static int64_t launched_ns(struct arena *scratch, const struct timeline *timelin
 struct closures closures_of(struct arena *arena, const struct timeline *timeline)
 {
     struct closures closures = { .times.arena = arena };
-    struct arena *scratch = arena_scratch(arena);
+    SCRATCH_ARENA(scratch, arena);
     struct sweep sweep = { .timeline = timeline,
                            .kinds = kinds_by_name(scratch, timeline->trace),
                            .backward.arena = scratch,
@@ -164,6 +164,5 @@ struct closures closures_of(struct arena *arena, const struct timeline *timeline
     closures.host_ns = intervals_within_ns(&closures.times, INT64_MIN, INT64_MAX);
     if (closures.times.count > 0)
         closures.device_ns = launched_ns(scratch, timeline, track, &closures.times);
-    arena_close(scratch);
     return closures;
 }

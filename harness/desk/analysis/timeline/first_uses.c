@@ -151,7 +151,7 @@ struct first_uses first_uses_of(struct arena *arena, const struct timeline *time
                                 const struct captures *captures, const struct steps *steps)
 {
     uint32_t names = trace_file_name_count(timeline->trace);
-    struct arena *scratch = arena_scratch(arena);
+    SCRATCH_ARENA(scratch, arena);
     struct first_uses uses = { .times.arena = arena,
                                .again.arena = arena,
                                .profiler.arena = arena };
@@ -173,6 +173,5 @@ struct first_uses first_uses_of(struct arena *arena, const struct timeline *time
     intervals_merge(&uses.times);
     uses.idle = timeline_idle_within(arena, timeline, &uses.times);
     uses.idle_again = timeline_idle_within(arena, timeline, &uses.again);
-    arena_close(scratch);
     return uses;
 }

@@ -146,7 +146,7 @@ struct launches launches_of(struct arena *arena, const struct timeline *timeline
                             const struct captures *captures)
 {
     const struct trace_file *trace = timeline->trace;
-    struct arena *scratch = arena_scratch(arena);
+    SCRATCH_ARENA(scratch, arena);
     bool *seen = ARENA_NEW(scratch, bool, trace->event_count);
     struct issue *issues = ARENA_NEW(scratch, struct issue, timeline->work_count);
     int64_t *calls = ARENA_NEW(scratch, int64_t, timeline->work_count);
@@ -186,6 +186,5 @@ struct launches launches_of(struct arena *arena, const struct timeline *timeline
     launches.late_call_ns = beyond_mean(&launches, late_ns, long_ns);
     count_lost(&launches, scratch, timeline, captures, seen);
     find_deepest(&launches, scratch, timeline, issues, count, seen);
-    arena_close(scratch);
     return launches;
 }

@@ -41,7 +41,7 @@ static bool is_annotation(const struct trace_event *event, uint32_t track)
 static void find_times(struct phases *phases, struct arena *arena, const struct trace_file *trace,
                        uint32_t track)
 {
-    struct arena *scratch = arena_scratch(arena);
+    SCRATCH_ARENA(scratch, arena);
     uint32_t count = trace_file_name_count(trace);
     enum phase *of_name = ARENA_NEW(scratch, enum phase, count); /* PHASE_COUNT: of none */
 
@@ -60,7 +60,6 @@ static void find_times(struct phases *phases, struct arena *arena, const struct 
         intervals_without(&own, &phases->times[PHASE_OPTIMIZER], &phases->closures.times);
         phases->times[PHASE_OPTIMIZER] = own;
     }
-    arena_close(scratch);
 }
 
 /* How often the phase began in each step. */

@@ -181,7 +181,7 @@ static void reach(struct steps *steps, const struct trace_file *trace, const str
 static void measure_steps(struct steps *steps, struct arena *arena, const struct timeline *timeline)
 {
     struct intervals parts[STEP_OTHER] = { 0 };
-    struct arena *scratch = arena_scratch(arena);
+    SCRATCH_ARENA(scratch, arena);
 
     summarise(steps, scratch);
     for (int part = 0; part < STEP_OTHER; part++) parts[part].arena = scratch;
@@ -198,7 +198,6 @@ static void measure_steps(struct steps *steps, struct arena *arena, const struct
         for (int64_t i = 0; i < steps->count; i++) ns += (double)steps->items[i].part_ns[part];
         steps->mean_part_ns[part] = steps->count > 0 ? ns / (double)steps->count : NAN;
     }
-    arena_close(scratch);
 }
 
 struct steps steps_of(struct arena *arena, const struct timeline *timeline)

@@ -151,7 +151,7 @@ COMPARATOR_OF_POINTERS(by_place, struct trace_event,
 static void find_host_events(struct timeline *timeline, struct arena *arena,
                              const struct trace_file *trace)
 {
-    struct arena *scratch = arena_scratch(arena);
+    SCRATCH_ARENA(scratch, arena);
     uint32_t names = trace_file_name_count(trace);
     bool *is_step = ARENA_NEW(scratch, bool, names);
     int64_t *ends = ARENA_NEW(scratch, int64_t, trace->track_count + 1), first = 0, step;
@@ -169,7 +169,6 @@ static void find_host_events(struct timeline *timeline, struct arena *arena,
             timeline->host[ends[trace->events[i].track]++] = &trace->events[i];
     for (int64_t i = 0; i < trace->track_count; first = ends[i++])
         sort_items(timeline->host + first, ends[i] - first, sizeof *timeline->host, by_place);
-    arena_close(scratch);
 }
 
 /* --- Joining work with its calls --- */
@@ -249,7 +248,7 @@ static const char *find_needed(const struct timeline *timeline)
 static void collect_events(struct timeline *timeline, struct arena *arena)
 {
     const struct trace_file *trace = timeline->trace;
-    struct arena *scratch = arena_scratch(arena);
+    SCRATCH_ARENA(scratch, arena);
     enum work_kind *kinds = ARENA_NEW(scratch, enum work_kind, trace_file_name_count(trace));
     bool *is_known = ARENA_NEW(scratch, bool, trace_file_name_count(trace));
     struct calls calls;
@@ -280,7 +279,6 @@ static void collect_events(struct timeline *timeline, struct arena *arena)
                            kinds[event->name] };
     }
     sort_items(timeline->work, timeline->work_count, sizeof *timeline->work, by_time);
-    arena_close(scratch);
 }
 
 /* --- Devices and streams --- */
@@ -291,7 +289,7 @@ COMPARATOR(by_number, struct track_usage, ASCENDING(device) ?: ASCENDING(stream)
 static void find_streams(struct timeline *timeline, struct arena *arena)
 {
     const struct trace_file *trace = timeline->trace;
-    struct arena *scratch = arena_scratch(arena);
+    SCRATCH_ARENA(scratch, arena);
     bool *used = ARENA_NEW(scratch, bool, trace->track_count);
 
     timeline->streams = ARENA_NEW(arena, struct track_usage, trace->track_count);
@@ -307,7 +305,6 @@ static void find_streams(struct timeline *timeline, struct arena *arena)
         if (i == 0 || timeline->streams[i].device != timeline->streams[i - 1].device)
             timeline->devices[timeline->device_count++] =
                 (struct track_usage){ .device = timeline->streams[i].device, .stream = -1 };
-    arena_close(scratch);
 }
 
 COMPARATOR(by_device, struct track_usage, ASCENDING(device))
@@ -338,7 +335,7 @@ static void measure_usages(struct timeline *timeline, struct arena *arena)
 {
     struct measuring all = { .usage = &timeline->all };
     int64_t tracks = timeline->trace->track_count;
-    struct arena *scratch = arena_scratch(arena);
+    SCRATCH_ARENA(scratch, arena);
     struct place *places = ARENA_NEW(scratch, struct place, tracks);
     struct measuring *measuring = ARENA_NEW(scratch, struct measuring, 2 * tracks);
 
@@ -358,7 +355,6 @@ static void measure_usages(struct timeline *timeline, struct arena *arena)
     usage_finish(&timeline->all);
     for (int64_t i = 0; i < timeline->stream_count; i++) usage_finish(&timeline->streams[i].usage);
     for (int64_t i = 0; i < timeline->device_count; i++) usage_finish(&timeline->devices[i].usage);
-    arena_close(scratch);
 }
 
 /* Work that began before the first step counts from that step's start on. */
@@ -430,7 +426,7 @@ struct timeline timeline_of(struct arena *arena, const struct trace_file *trace)
 struct intervals timeline_idle_within(struct arena *arena, const struct timeline *timeline,
                                       const struct intervals *times)
 {
-    struct arena *scratch = arena_scratch(arena);
+    SCRATCH_ARENA(scratch, arena);
     struct intervals idle = { .arena = arena }, busy = { .arena = scratch };
 
     if (times->count > 0)
@@ -439,7 +435,6 @@ struct intervals timeline_idle_within(struct arena *arena, const struct timeline
                           timeline->work[i].event->end_ns);
     intervals_merge(&busy);
     intervals_without(&idle, times, &busy);
-    arena_close(scratch);
     return idle;
 }
 

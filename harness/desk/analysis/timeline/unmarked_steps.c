@@ -234,7 +234,7 @@ static struct steps steps_between(struct arena *arena, const struct search *sear
 
 struct steps repeated_work_of(struct arena *arena, const struct timeline *timeline)
 {
-    struct arena *scratch = arena_scratch(arena);
+    SCRATCH_ARENA(scratch, arena);
     struct search search = {
         .timeline = timeline,
         .scratch = scratch,
@@ -252,7 +252,6 @@ struct steps repeated_work_of(struct arena *arena, const struct timeline *timeli
         if (find_anchor(&search, &name))
             steps = steps_between(arena, &search, name);
     }
-    arena_close(scratch);
     return steps;
 }
 
@@ -343,7 +342,7 @@ static int64_t recorded_ns(const struct timeline *timeline)
 
 struct steps repeated_regions_of(struct arena *arena, const struct timeline *timeline)
 {
-    struct arena *scratch = arena_scratch(arena);
+    SCRATCH_ARENA(scratch, arena);
     struct annotations regions = collect_regions(scratch, timeline);
     const struct trace_event **events =
         ARENA_NEW(scratch, const struct trace_event *, regions.count);
@@ -371,6 +370,5 @@ struct steps repeated_regions_of(struct arena *arena, const struct timeline *tim
     }
     for (int64_t i = 0; i < best_count; i++) events[i] = regions.items[best + i].event;
     steps = steps_of_regions(arena, timeline, events, best_count);
-    arena_close(scratch);
     return steps;
 }

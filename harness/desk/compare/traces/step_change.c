@@ -391,7 +391,7 @@ struct step_change step_change_of(struct arena *arena, const struct time_parts s
                                   const struct summary *const summaries[SIDES])
 {
     int64_t room = sides[SIDE_BASE].count + sides[SIDE_NEW].count;
-    struct arena *scratch = arena_scratch(arena);
+    SCRATCH_ARENA(scratch, arena);
     struct match *matches = ARENA_NEW(scratch, struct match, room);
     struct step_change change = { .parts = ARENA_NEW(arena, struct part_change, room) };
     struct making making = {
@@ -410,7 +410,6 @@ struct step_change step_change_of(struct arena *arena, const struct time_parts s
     find_noises(&making, matches);
     judge_parts(&change);
     qsort(change.parts, (size_t)change.count, sizeof *change.parts, by_change);
-    arena_close(scratch);
     return change;
 }
 

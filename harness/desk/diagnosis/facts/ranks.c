@@ -128,13 +128,12 @@ struct slow_rank slow_rank_of(struct arena *arena, struct rank_figures *figures,
                               const struct summary *ranks, int64_t count)
 {
     struct slow_rank slow = { .which = -1, .part = STEP_PART_COUNT };
-    struct arena *scratch = arena_scratch(arena);
+    SCRATCH_ARENA(scratch, arena);
     bool by_step = all_have_steps(ranks, count);
 
     for (int64_t i = 0; i < count; i++)
         figures[i] = figures_of(&ranks[i], by_step && ranks[i].steps.count > 0);
     find_slow(&slow, figures, count, ARENA_NEW(scratch, double, count));
-    arena_close(scratch);
     return slow;
 }
 

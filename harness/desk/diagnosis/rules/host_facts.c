@@ -129,7 +129,7 @@ static bool idle_is_uneven(const struct facts *facts)
 static double typical_wait_ns(const struct facts *facts)
 {
     const struct phases *phases = &facts->summary->phases;
-    struct arena *scratch = arena_scratch(facts->summary->arena);
+    SCRATCH_ARENA(scratch, facts->summary->arena);
     double *waits = ARENA_NEW(scratch, double, phases->step_count), typical = NAN;
 
     for (int64_t i = 0; i < phases->step_count; i++)
@@ -137,7 +137,6 @@ static double typical_wait_ns(const struct facts *facts)
     stats_sort(waits, (int)phases->step_count);
     if (phases->step_count > 0)
         typical = stats_sorted_median(waits, (int)phases->step_count);
-    arena_close(scratch);
     return typical;
 }
 

@@ -75,7 +75,7 @@ static void take_earlier(struct intervals times[PART_COUNT])
 static struct loading_parts parts_of_loop(const struct facts *facts)
 {
     const struct host_activity *host = &facts->summary->host;
-    struct arena *scratch = arena_scratch(facts->summary->arena);
+    SCRATCH_ARENA(scratch, facts->summary->arena);
     struct intervals times[PART_COUNT];
     double ns[PART_COUNT] = { 0 }, all = 0;
 
@@ -92,7 +92,6 @@ static struct loading_parts parts_of_loop(const struct facts *facts)
             ns[part] +=
                 (double)intervals_within_ns(&times[part], segment->start_ns, segment->end_ns);
     }
-    arena_close(scratch);
     return all > 0 ? (struct loading_parts){ ns[READING] / all, ns[COLLATING] / all,
                                              ns[PREPARING] / all }
                    : (struct loading_parts){ 0 };

@@ -294,7 +294,7 @@ static bool judge_host_round_trip(struct finding *finding, const struct facts *f
 static double uncovered_ns(const struct facts *facts)
 {
     const struct timeline *timeline = &facts->summary->timeline;
-    struct arena *scratch = arena_scratch(facts->summary->arena);
+    SCRATCH_ARENA(scratch, facts->summary->arena);
     struct intervals copying = { .arena = scratch }, computing = { .arena = scratch },
                      uncovered = { .arena = scratch };
     double ns = 0;
@@ -313,7 +313,6 @@ static double uncovered_ns(const struct facts *facts)
     intervals_without(&uncovered, &copying, &computing);
     for (int64_t i = 0; i < uncovered.count; i++)
         ns += (double)(uncovered.items[i].end_ns - uncovered.items[i].start_ns) / facts->steps;
-    arena_close(scratch);
     return ns;
 }
 

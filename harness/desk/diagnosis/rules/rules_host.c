@@ -406,7 +406,7 @@ static bool measure_working(struct step_figures *figures, const struct facts *fa
 
 static struct step_growth growth_of_steps(const struct facts *facts)
 {
-    struct arena *scratch = arena_scratch(facts->summary->arena);
+    SCRATCH_ARENA(scratch, facts->summary->arena);
     struct step_figures figures = step_figures(scratch, facts);
     struct step_growth growth = { 0 };
     int first = 0, count = 0;
@@ -418,7 +418,6 @@ static struct step_growth growth_of_steps(const struct facts *facts)
         growth.steps = count;
         growth.ns = above_beginning(figures.working + first, count);
     }
-    arena_close(scratch);
     return growth;
 }
 
@@ -447,7 +446,7 @@ static double collecting_ns(const struct facts *facts)
     const struct trace_file *trace = facts->summary->trace;
     const struct intervals *pauses = &facts->summary->pauses.times;
     uint32_t names = trace_file_name_count(trace);
-    struct arena *scratch = arena_scratch(facts->summary->arena);
+    SCRATCH_ARENA(scratch, facts->summary->arena);
     bool *collects = ARENA_NEW(scratch, bool, names);
     double ns = 0;
 
@@ -462,7 +461,6 @@ static double collecting_ns(const struct facts *facts)
         if (collects[trace->events[i].name] && trace->events[i].kind == EVENT_KIND_ANNOTATION)
             ns += (double)intervals_within_ns(pauses, trace->events[i].start_ns,
                                               trace->events[i].end_ns);
-    arena_close(scratch);
     return ns / facts->steps;
 }
 

@@ -229,7 +229,7 @@ static struct epoch_borders find_borders(const struct facts *facts)
 {
     const struct steps *steps = &facts->summary->steps;
     int64_t count = steps->count;
-    struct arena *scratch = arena_scratch(facts->summary->arena);
+    SCRATCH_ARENA(scratch, facts->summary->arena);
     double *values = ARENA_NEW(scratch, double, count), *sorted = ARENA_NEW(scratch, double, count),
            *calls = ARENA_NEW(scratch, double, count),
            *sorted_calls = ARENA_NEW(scratch, double, count);
@@ -248,7 +248,6 @@ static struct epoch_borders find_borders(const struct facts *facts)
                               .usual_calls = stats_sorted_median(sorted_calls, (int)count),
                               .count = count,
                               .step_ns = facts->median_step_ns });
-    arena_close(scratch);
     return borders;
 }
 

@@ -245,7 +245,7 @@ static void take_allocation(struct allocations *all, const struct trace_event *e
 static struct allocations allocations(const struct facts *facts)
 {
     const struct summary *summary = facts->summary;
-    struct arena *scratch = arena_scratch(summary->arena);
+    SCRATCH_ARENA(scratch, summary->arena);
     int64_t *calls = ARENA_NEW(scratch, int64_t, summary->steps.count);
     struct host_names names = host_names_open(scratch, summary->trace);
     struct allocations all = { 0 };
@@ -266,7 +266,6 @@ static struct allocations allocations(const struct facts *facts)
         if (step >= 0)
             all.steps += ++calls[step] == 2;
     }
-    arena_close(scratch);
     return all;
 }
 

@@ -30,7 +30,7 @@ enum { NAMES_MOST = 3 };
 static void name_longest(struct finding *finding, const struct facts *facts)
 {
     const struct spans *spans = &facts->summary->spans;
-    struct arena *scratch = arena_scratch(facts->summary->arena);
+    SCRATCH_ARENA(scratch, facts->summary->arena);
     const struct span_row **rows = ARENA_NEW(scratch, const struct span_row *, spans->count);
     double all_ns = 0;
     int named = 0;
@@ -46,7 +46,6 @@ static void name_longest(struct finding *finding, const struct facts *facts)
         finding_says(finding, "%s %.0f%% in %.60s", named++ == 0 ? "; of their own time" : ",",
                      100 * ns / all_ns, trace_file_name(facts->summary->trace, rows[i]->name));
     }
-    arena_close(scratch);
 }
 
 /* As device_bound, where the host is the device. */

@@ -20,12 +20,11 @@ static struct ranks_together together_of(struct arena *arena, const struct facts
 static double waits_ns(const struct facts *facts)
 {
     int64_t which = facts->summary - facts->ranks;
-    struct arena *scratch = arena_scratch(facts->summary->arena);
+    SCRATCH_ARENA(scratch, facts->summary->arena);
     struct ranks_together together = together_of(scratch, facts);
     const struct rank_figures *figures = &together.figures[which];
     double ns = slow_rank_matters(&together.slow) && figures->is_compared ? figures->waits_ns : 0;
 
-    arena_close(scratch);
     return ns;
 }
 
@@ -547,7 +546,7 @@ static void doubt_late_rank(struct finding *finding, const struct facts *facts,
 /* The ranks share one step, and so a share of it: a rank that sees a longer one loses no more. */
 static bool judge_straggler(struct finding *finding, const struct facts *facts)
 {
-    struct arena *scratch = arena_scratch(facts->summary->arena);
+    SCRATCH_ARENA(scratch, facts->summary->arena);
     struct ranks_together together = together_of(scratch, facts);
     struct slow_rank slow = together.slow;
     char near[240], does[160] = "";
@@ -571,7 +570,6 @@ static bool judge_straggler(struct finding *finding, const struct facts *facts)
         doubt_late_rank(finding, facts, &slow);
         found = finding_costs(finding, facts, slow.lost_ns / slow.step_ns * facts->step_ns);
     }
-    arena_close(scratch);
     return found;
 }
 

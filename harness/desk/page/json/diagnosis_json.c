@@ -310,7 +310,7 @@ static void add_trace(struct arena *arena, void *context)
     int which = writing->which;
     const struct summary *summary = &diagnosis->summaries[which];
     const struct findings *findings = &diagnosis->findings[which];
-    struct arena *scratch = arena_scratch(arena);
+    SCRATCH_ARENA(scratch, arena);
     const struct event_device *device = diagnosis->facts[which].device;
     cJSON *object = JSON_ROW(json, writing->traces, KEY("file", diagnosis->paths[which]),
                              KEY("lines_from", diagnosis->lines_from[which]),
@@ -347,7 +347,6 @@ static void add_trace(struct arena *arena, void *context)
              KEY("findings", findings_json(json, findings)));
     add_checklist(json, object, diagnosis, which);
     add_what_ifs(json, object, diagnosis, which);
-    arena_close(scratch);
 }
 
 enum status diagnosis_json(const struct diagnosis *diagnosis, int only, int timeline_steps,
