@@ -5,14 +5,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct kernel_family *const families[] = {
-    &attention_family,       &bias_family,      &checksum_family,  &cross_entropy_family,
-    &embedding_family,       &experts_family,   &fill_family,      &gelu_family,
-    &image_family,           &layernorm_family, &optimizer_family, &residual_family,
-    &tiled_attention_family,
-};
+enum { FAMILY_MOST = 64 }; /* tests */
 
+static struct kernel_test *first;
 static struct workbench bench;
+
+static bool is_before(const struct kernel_test *a, const struct kernel_test *b)
+{
+    int order = strcmp(a->file, b->file);
+
+    return order < 0 || (order == 0 && a->line < b->line);
+}
+
+/* Compilers and linkers choose the order in which constructors run. */
+void kernel_tests_add(struct kernel_test *test)
+{
+    struct kernel_test **at = &first;
+
+    while (*at != NULL && is_before(*at, test)) at = &(*at)->next;
+    test->next = *at;
+    *at = test;
+}
 
 static int set_up(void **state)
 {
@@ -28,23 +41,22 @@ static int tear_down(void **state)
     return 0;
 }
 
-static int run_family(const struct kernel_family *family, const char *what)
+/* The tests of one file, from `test` on. */
+static int run_family(const struct kernel_test *test, const char *what)
 {
-    char group[128], *names = strdup(family->names), *rest = NULL, *name = names;
-    struct CMUnitTest *tests = calloc(family->count, sizeof *tests);
-    int failed = 1;
+    struct CMUnitTest tests[FAMILY_MOST] = { { .name = NULL } };
+    const char *file = test->file;
+    char group[128];
+    size_t count = 0;
 
-    snprintf(group, sizeof group, "%s, %s, %s%s", bench.runner->name, family->name,
+    snprintf(group, sizeof group, "%s, %s, %s%s", bench.runner->name, strrchr(file, '/') + 1,
              workbench_dtype(bench.dtype), what);
-    for (size_t i = 0; names != NULL && tests != NULL && i < family->count; i++, name = NULL) {
-        tests[i].name = strtok_r(name, ", ", &rest);
-        tests[i].test_func = family->tests[i];
+    for (; test != NULL && strcmp(test->file, file) == 0; test = test->next) {
+        assert_true(count < FAMILY_MOST);
+        tests[count].name = test->name;
+        tests[count++].test_func = test->function;
     }
-    if (names != NULL && tests != NULL)
-        failed = _cmocka_run_group_tests(group, tests, family->count, set_up, tear_down);
-    free(tests);
-    free(names);
-    return failed;
+    return _cmocka_run_group_tests(group, tests, count, set_up, tear_down);
 }
 
 /* Kernels that no case has run, which a list of kernels that grew would otherwise hide. */
@@ -76,19 +88,21 @@ static int run_families(int *pieces)
 {
     int failed = 0;
 
-    for (size_t j = 0; j < ARRAY_SIZE(families); j++) {
+    for (const struct kernel_test *test = first; test != NULL;) {
+        const char *file = test->file;
         bench.fingerprint_count = 0;
         bench.compare_fingerprints = false;
         bench.worst_share = 0;
-        int family_failed = run_family(families[j], "");
+        int family_failed = run_family(test, "");
         print_message("closest to a limit: %.2f of it, %s\n", bench.worst_share, bench.worst_label);
         if (pieces != NULL && PIECES > 1 && family_failed == 0) {
             bench.compare_fingerprints = true;
             *pieces = PIECES;
-            family_failed = run_family(families[j], ", in 3 pieces");
+            family_failed = run_family(test, ", in 3 pieces");
             *pieces = 1;
         }
         failed += family_failed;
+        while (test != NULL && strcmp(test->file, file) == 0) test = test->next;
     }
     return failed;
 }

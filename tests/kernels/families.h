@@ -3,23 +3,28 @@
 
 #include "tests/kernels/workbench.h"
 
-struct kernel_family {
-    const char *name, *names;        /* of its tests, as in the source */
-    const CMUnitTestFunction *tests; /* each gets a struct workbench as its state */
-    size_t count;
+/* KERNEL_TEST(name) { ... } is a test of the family of its file. Its `bench` has no case yet. */
+#define KERNEL_TEST(name)                                                                          \
+    static void name##_cases(struct workbench *bench);                                             \
+    static void name(void **state)                                                                 \
+    {                                                                                              \
+        workbench_test(*state, name##_cases);                                                      \
+    }                                                                                              \
+    __attribute__((constructor)) static void add_##name(void)                                      \
+    {                                                                                              \
+        static struct kernel_test test = { __FILE__, __LINE__, #name, name, NULL };                \
+        kernel_tests_add(&test);                                                                   \
+    }                                                                                              \
+    static void name##_cases(struct workbench *bench)
+
+struct kernel_test {
+    const char *file;
+    int line;
+    const char *name;
+    CMUnitTestFunction function;
+    struct kernel_test *next;
 };
-
-#define KERNEL_FAMILY(family, ...)                                                                 \
-    static const CMUnitTestFunction tests[] = { __VA_ARGS__ };                                     \
-    const struct kernel_family family##_family = { #family, #__VA_ARGS__, tests,                   \
-                                                   sizeof tests / sizeof *tests };
-
-extern const struct kernel_family attention_family, bias_family, checksum_family;
-extern const struct kernel_family cross_entropy_family;
-extern const struct kernel_family embedding_family, experts_family, fill_family, gelu_family,
-    image_family;
-extern const struct kernel_family layernorm_family, optimizer_family, residual_family,
-    tiled_attention_family;
+void kernel_tests_add(struct kernel_test *test);
 
 /* Runs every family in each storage type and returns the number of failed tests and of kernels that
  * no test has run. Where `pieces` is not NULL (cpu_runner's), everything runs a second time with

@@ -2,9 +2,10 @@
  * launches, and comparison with a reference in double precision.
  *
  * A case goes: workbench_case() names it and gives it random numbers of its own; tensors are made;
- * RUN() launches; EXPECT() compares what was written with the reference; workbench_settle() checks
- * that nothing else was written (inputs, guard bands, outputs that no EXPECT() covered) and frees
- * the case's tensors. Everything starts as NaN: outputs, guard bands, and what a case masks out. */
+ * RUN() launches; EXPECT() compares what was written with the reference. At the end of a case, when
+ * the next one begins or the test is over, nothing else was written (inputs, guard bands, outputs
+ * that no EXPECT() covered), and the case's tensors are freed. Everything starts as NaN: outputs,
+ * guard bands, and what a case masks out. */
 #pragma once
 
 #include "harness/base/random.h"
@@ -50,13 +51,13 @@ struct workbench {
     bool compare_fingerprints;
 };
 
-/* Begins a case, freeing what a failed one left behind. */
 void workbench_case(struct workbench *bench, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-void workbench_settle(struct workbench *bench);
 
-/* Checks what settle checks, in the middle of a case: nothing changed but what was fetched or
- * expected. */
+/* A test: its cases, and the end of the last one. */
+void workbench_test(struct workbench *bench, void (*cases)(struct workbench *bench));
+
+/* In the middle of a case: nothing changed but what was fetched or expected. */
 void workbench_untouched(struct workbench *bench);
 void workbench_release(struct workbench *bench);
 

@@ -18,10 +18,8 @@ static void heads_case(struct workbench *bench, size_t i)
                    head_shapes[i].heads);
 }
 
-static void split_heads_forward_adds_the_bias_and_reorders(void **state)
+KERNEL_TEST(split_heads_forward_adds_the_bias_and_reorders)
 {
-    struct workbench *bench = *state;
-
     for (size_t i = 0; i < 2 * ARRAY_SIZE(head_shapes); i++) {
         size_t shape = i / 2;
         bool with_bias = i % 2;
@@ -47,14 +45,11 @@ static void split_heads_forward_adds_the_bias_and_reorders(void **state)
         EXPECT(bench, q, q_reference, with_bias ? 1e-7 : 0);
         EXPECT(bench, k, k_reference, with_bias ? 1e-7 : 0);
         EXPECT(bench, v, v_reference, with_bias ? 1e-7 : 0);
-        workbench_settle(bench);
     }
 }
 
-static void split_heads_backward_puts_everything_back(void **state)
+KERNEL_TEST(split_heads_backward_puts_everything_back)
 {
-    struct workbench *bench = *state;
-
     for (size_t i = 0; i < ARRAY_SIZE(head_shapes); i++) {
         int width = head_shapes[i].width, heads = head_shapes[i].heads;
         int tokens = head_shapes[i].tokens;
@@ -72,14 +67,11 @@ static void split_heads_backward_puts_everything_back(void **state)
         reference_split_heads_backward(reference, dq->values, dk->values, dv->values, rows, width,
                                        heads, tokens);
         EXPECT(bench, dqkv, reference, 0);
-        workbench_settle(bench);
     }
 }
 
-static void merge_heads_goes_there_and_back(void **state)
+KERNEL_TEST(merge_heads_goes_there_and_back)
 {
-    struct workbench *bench = *state;
-
     for (size_t i = 0; i < ARRAY_SIZE(head_shapes); i++) {
         int width = head_shapes[i].width, heads = head_shapes[i].heads;
         int tokens = head_shapes[i].tokens;
@@ -101,14 +93,12 @@ static void merge_heads_goes_there_and_back(void **state)
         reference_merge_heads_backward(reference, y->values, rows, width, heads, tokens);
         EXPECT(bench, back, reference, 0);
         EXPECT_SAME_BITS(bench, back, x);
-        workbench_settle(bench);
     }
 }
 
 /* A head's gradient is found where its element went: splitting and merging are permutations. */
-static void heads_references_backward_undo_forward(void **state)
+KERNEL_TEST(heads_references_backward_undo_forward)
 {
-    struct workbench *bench = *state;
     enum { WIDTH = 64, HEADS = 2, TOKENS = 3, ROWS = 6 };
 
     workbench_case(bench, "references of heads");
@@ -186,10 +176,8 @@ static void scores_mask(struct workbench *bench, const struct scores *scores, bo
     tensor_store(bench, tensor);
 }
 
-static void softmax_forward_follows_its_reference(void **state)
+KERNEL_TEST(softmax_forward_follows_its_reference)
 {
-    struct workbench *bench = *state;
-
     for (size_t i = 0; i < 4 * ARRAY_SIZE(softmax_shapes); i++) {
         bool with_lengths = i % 2, in_place = i / 2 % 2;
         struct scores s = scores_make(bench, i / 4, with_lengths, 2);
@@ -206,15 +194,12 @@ static void softmax_forward_follows_its_reference(void **state)
         for (long row = 0; row < s.rows; row++)
             for (int c = scores_length(&s, with_lengths, row); c < s.width; c++)
                 assert_true(y->values[row * s.width + c] == 0);
-        workbench_settle(bench);
     }
 }
 
 /* exp() of these scores overflows and underflows unless the largest is taken off first. */
-static void softmax_forward_survives_large_scores(void **state)
+KERNEL_TEST(softmax_forward_survives_large_scores)
 {
-    struct workbench *bench = *state;
-
     for (size_t i = 0; i < ARRAY_SIZE(softmax_shapes); i++) {
         struct scores s = scores_make(bench, i, false, 3000);
         scores_mask(bench, &s, false, s.x, NAN);
@@ -227,14 +212,11 @@ static void softmax_forward_survives_large_scores(void **state)
             .width = s.width, .heads = s.heads, .tokens = s.tokens);
         /* A score of 10000 in fp32 is known to 2^-11, and so is its exponential. */
         EXPECT(bench, y, reference, 2e-3);
-        workbench_settle(bench);
     }
 }
 
-static void softmax_of_equal_scores_is_one_over_their_number(void **state)
+KERNEL_TEST(softmax_of_equal_scores_is_one_over_their_number)
 {
-    struct workbench *bench = *state;
-
     for (size_t i = 0; i < ARRAY_SIZE(softmax_shapes); i++) {
         struct scores s = scores_make(bench, i, true, 1);
         for (long j = 0; j < s.x->count; j++) s.x->values[j] = 2.5;
@@ -250,7 +232,6 @@ static void softmax_of_equal_scores_is_one_over_their_number(void **state)
             .lengths = s.lengths->data, .scale = s.scale, .width = s.width, .heads = s.heads,
             .tokens = s.tokens);
         EXPECT(bench, y, reference, 2e-7);
-        workbench_settle(bench);
     }
 }
 
@@ -270,10 +251,8 @@ static void softmax_gradient_sizes(double *sizes, const struct scores *s, bool w
     }
 }
 
-static void softmax_backward_follows_its_reference(void **state)
+KERNEL_TEST(softmax_backward_follows_its_reference)
 {
-    struct workbench *bench = *state;
-
     for (size_t i = 0; i < 4 * ARRAY_SIZE(softmax_shapes); i++) {
         bool with_lengths = i % 2, in_place = i / 2 % 2;
         struct scores s = scores_make(bench, i / 4, with_lengths, 2);
@@ -298,7 +277,6 @@ static void softmax_backward_follows_its_reference(void **state)
         for (long row = 0; row < s.rows; row++)
             for (int c = scores_length(&s, with_lengths, row); c < s.width; c++)
                 assert_true(dx->values[row * s.width + c] == 0);
-        workbench_settle(bench);
     }
 }
 
@@ -318,9 +296,8 @@ static double softmax_loss(void *context)
     return reference_dot(slope->y, slope->dy, s->rows * s->width);
 }
 
-static void softmax_backward_reference_is_the_slope_of_forward(void **state)
+KERNEL_TEST(softmax_backward_reference_is_the_slope_of_forward)
 {
-    struct workbench *bench = *state;
     struct scores s = scores_make(bench, 1, true, 2);
     struct tensor *dy = tensor_normal(bench, FLOAT, s.rows * s.width, 0, 1);
     double *y = workbench_doubles(bench, s.rows * s.width);
@@ -337,11 +314,3 @@ static void softmax_backward_reference_is_the_slope_of_forward(void **state)
                                  &bench->random),
            1e-7);
 }
-
-KERNEL_FAMILY(attention, split_heads_forward_adds_the_bias_and_reorders,
-              split_heads_backward_puts_everything_back, merge_heads_goes_there_and_back,
-              heads_references_backward_undo_forward, softmax_forward_follows_its_reference,
-              softmax_forward_survives_large_scores,
-              softmax_of_equal_scores_is_one_over_their_number,
-              softmax_backward_follows_its_reference,
-              softmax_backward_reference_is_the_slope_of_forward)

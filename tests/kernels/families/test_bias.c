@@ -5,10 +5,8 @@
 static const int widths[] = { 32, 64, 96, 128, 768 };
 static const int row_counts[] = { 1, 5, 64, 197 };
 
-static void bias_add_follows_its_reference(void **state)
+KERNEL_TEST(bias_add_follows_its_reference)
 {
-    struct workbench *bench = *state;
-
     for (size_t i = 0; i < 2 * ARRAY_SIZE(widths) * ARRAY_SIZE(row_counts); i++) {
         bool in_place = i % 2;
         int width = widths[i / 2 % ARRAY_SIZE(widths)];
@@ -23,7 +21,6 @@ static void bias_add_follows_its_reference(void **state)
         reference_bias_add(reference, x->values, bias->values, rows, width);
         RUN(bench, bias_add, rows, .y = y->data, .x = x->data, .bias = bias->data, .width = width);
         EXPECT(bench, y, reference, 1e-7);
-        workbench_settle(bench);
     }
 }
 
@@ -33,9 +30,8 @@ static int columns_of(int width, size_t i)
     return i % 4 == 0 ? width : ROW_MULTIPLE * (int)(i % 4);
 }
 
-static void bias_backward_and_columns_finish_follow_their_references(void **state)
+KERNEL_TEST(bias_backward_and_columns_finish_follow_their_references)
 {
-    struct workbench *bench = *state;
     static const int chunks[] = { 1, 7, 64, 300 };
 
     for (size_t i = 0; i < 2 * ARRAY_SIZE(widths) * ARRAY_SIZE(row_counts) * 4; i++) {
@@ -64,16 +60,14 @@ static void bias_backward_and_columns_finish_follow_their_references(void **stat
         RUN(bench, columns_finish, width, .y = y->data, .partial = partial->data, .width = width,
             .parts = parts, .accumulate = accumulate);
         EXPECT(bench, y, sums, 2e-6);
-        workbench_settle(bench);
     }
 }
 
 /* So many parts that a lane of a GPU adds several at a time, with some left over: the heavy step
  * has 788. */
-static void many_parts_are_added_up(void **state)
+KERNEL_TEST(many_parts_are_added_up)
 {
     static const int part_counts[] = { 225, 256, 257, 788 };
-    struct workbench *bench = *state;
 
     for (size_t i = 0; i < 2 * ARRAY_SIZE(part_counts); i++) {
         int parts = part_counts[i / 2], width = 64, accumulate = i % 2;
@@ -87,7 +81,6 @@ static void many_parts_are_added_up(void **state)
         RUN(bench, columns_finish, width, .y = y->data, .partial = partial->data, .width = width,
             .parts = parts, .accumulate = accumulate);
         EXPECT(bench, y, sums, 2e-6);
-        workbench_settle(bench);
     }
 }
 
@@ -106,9 +99,8 @@ static double bias_loss(void *context)
     return reference_dot(slope->y, slope->dy, slope->rows * slope->width);
 }
 
-static void bias_backward_reference_is_the_slope_of_bias_add(void **state)
+KERNEL_TEST(bias_backward_reference_is_the_slope_of_bias_add)
 {
-    struct workbench *bench = *state;
     enum { ROWS = 13, WIDTH = 32, CHUNK = 5, PARTS = 3 };
 
     workbench_case(bench, "references of bias");
@@ -126,7 +118,3 @@ static void bias_backward_reference_is_the_slope_of_bias_add(void **state)
            reference_slope_error(bias->values, dbias, WIDTH, bias_loss, &slope, &bench->random),
            1e-7);
 }
-
-KERNEL_FAMILY(bias, bias_add_follows_its_reference,
-              bias_backward_and_columns_finish_follow_their_references, many_parts_are_added_up,
-              bias_backward_reference_is_the_slope_of_bias_add)

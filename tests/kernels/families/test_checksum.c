@@ -23,9 +23,8 @@ static void sum_words(struct workbench *bench, const uint32_t *words, int count,
     tensor_fetch(bench, y, sums);
 }
 
-static void checksum_adds_up_the_words_that_count(void **state)
+KERNEL_TEST(checksum_adds_up_the_words_that_count)
 {
-    struct workbench *bench = *state;
     static const int counts[] = { 1, 7, 16, 63, 64, 65, 4 * WIDTH, 4 * WIDTH + 31, WORDS };
 
     for (size_t i = 0; i < ARRAY_SIZE(counts); i++) {
@@ -38,14 +37,11 @@ static void checksum_adds_up_the_words_that_count(void **state)
         sum_words(bench, words, counts[i], sums);
         for (int row = 0; row < (counts[i] + WIDTH - 1) / WIDTH; row++)
             assert_int_equal(sums[row], expected[row]);
-        workbench_settle(bench);
     }
 }
 
-static void checksum_changes_with_any_bit(void **state)
+KERNEL_TEST(checksum_changes_with_any_bit)
 {
-    struct workbench *bench = *state;
-
     for (int i = 0; i < 64; i++) {
         uint32_t words[WORDS], sums[ROWS], changed[ROWS];
         int word = (int)random_below(&bench->random, WORDS), bit = i % 32;
@@ -57,8 +53,5 @@ static void checksum_changes_with_any_bit(void **state)
         sum_words(bench, words, WORDS, changed);
         for (int row = 0; row < ROWS; row++)
             assert_int_equal(sums[row] == changed[row], row != word / WIDTH);
-        workbench_settle(bench);
     }
 }
-
-KERNEL_FAMILY(checksum, checksum_adds_up_the_words_that_count, checksum_changes_with_any_bit)

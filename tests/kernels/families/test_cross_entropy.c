@@ -41,10 +41,8 @@ static void expect_loss(struct workbench *bench, struct tensor *loss, const doub
     EXPECT_SIZED(bench, loss, reference, sizes, 5e-7);
 }
 
-static void cross_entropy_forward_follows_its_reference(void **state)
+KERNEL_TEST(cross_entropy_forward_follows_its_reference)
 {
-    struct workbench *bench = *state;
-
     for (size_t i = 0; i < SHAPES; i++) {
         struct scored s = scored_make(bench, i, 2);
         struct tensor *loss = tensor_output(bench, FLOAT, s.rows);
@@ -55,14 +53,11 @@ static void cross_entropy_forward_follows_its_reference(void **state)
         RUN(bench, cross_entropy_forward, s.rows, .loss = loss->data, .logits = s.logits->data,
             .labels = s.labels->data, .width = s.width, .classes = s.classes);
         expect_loss(bench, loss, reference, s.rows);
-        workbench_settle(bench);
     }
 }
 
-static void cross_entropy_forward_survives_large_logits(void **state)
+KERNEL_TEST(cross_entropy_forward_survives_large_logits)
 {
-    struct workbench *bench = *state;
-
     for (size_t i = 0; i < SHAPES; i++) {
         struct scored s = scored_make(bench, i, 3000);
         struct tensor *loss = tensor_output(bench, FLOAT, s.rows);
@@ -73,14 +68,11 @@ static void cross_entropy_forward_survives_large_logits(void **state)
         RUN(bench, cross_entropy_forward, s.rows, .loss = loss->data, .logits = s.logits->data,
             .labels = s.labels->data, .width = s.width, .classes = s.classes);
         expect_loss(bench, loss, reference, s.rows);
-        workbench_settle(bench);
     }
 }
 
-static void cross_entropy_of_equal_logits_is_the_logarithm_of_their_number(void **state)
+KERNEL_TEST(cross_entropy_of_equal_logits_is_the_logarithm_of_their_number)
 {
-    struct workbench *bench = *state;
-
     for (size_t i = 0; i < SHAPES; i++) {
         struct scored s = scored_make(bench, i, 1);
         struct tensor *loss = tensor_output(bench, FLOAT, s.rows);
@@ -94,7 +86,6 @@ static void cross_entropy_of_equal_logits_is_the_logarithm_of_their_number(void 
         RUN(bench, cross_entropy_forward, s.rows, .loss = loss->data, .logits = s.logits->data,
             .labels = s.labels->data, .width = s.width, .classes = s.classes);
         expect_loss(bench, loss, reference, s.rows);
-        workbench_settle(bench);
     }
 }
 
@@ -122,10 +113,8 @@ static double *gradient_units(struct workbench *bench, const struct scored *s, d
     return units;
 }
 
-static void cross_entropy_backward_follows_its_reference(void **state)
+KERNEL_TEST(cross_entropy_backward_follows_its_reference)
 {
-    struct workbench *bench = *state;
-
     for (size_t i = 0; i < SHAPES; i++) {
         struct scored s = scored_make(bench, i, 2);
         struct step_state step = { .loss_scale = i % 2 ? 1024 : 1 };
@@ -144,16 +133,13 @@ static void cross_entropy_backward_follows_its_reference(void **state)
                      gradient_units(bench, &s, (double)scale * (double)step.loss_scale), 0x1p-24);
         for (int j = 0; j < s.rows * s.width; j++)
             assert_true(j % s.width < s.classes || dlogits->values[j] == 0);
-        workbench_settle(bench);
     }
 }
 
 /* About half of the rows, in order, with the same gradients as of all; the others keep what they
  * have. */
-static void cross_entropy_backward_takes_the_rows_that_are_listed(void **state)
+KERNEL_TEST(cross_entropy_backward_takes_the_rows_that_are_listed)
 {
-    struct workbench *bench = *state;
-
     for (size_t i = 0; i < SHAPES; i++) {
         struct scored s = scored_make(bench, i, 2);
         struct step_state step = { .loss_scale = 1 };
@@ -178,13 +164,11 @@ static void cross_entropy_backward_takes_the_rows_that_are_listed(void **state)
             .state = step_state->data, .scale = 1 / (float)s.rows, .width = s.width,
             .classes = s.classes);
         EXPECT_SIZED(bench, dlogits, reference, gradient_units(bench, &s, 1.0 / s.rows), 0x1p-24);
-        workbench_settle(bench);
     }
 }
 
-static void hard_rows_are_those_with_at_least_the_mean(void **state)
+KERNEL_TEST(hard_rows_are_those_with_at_least_the_mean)
 {
-    struct workbench *bench = *state;
     static const int counts[] = { 1, 2, 31, 32, 33, 64, 197 };
 
     for (size_t i = 0; i < 4 * ARRAY_SIZE(counts); i++) {
@@ -213,7 +197,6 @@ static void hard_rows_are_those_with_at_least_the_mean(void **state)
             .count = count, .width = ROW_MULTIPLE);
         EXPECT(bench, rows, reference, 0);
         EXPECT(bench, kept, &number, 0);
-        workbench_settle(bench);
     }
 }
 
@@ -234,9 +217,8 @@ static double total_loss(void *context)
     return sum / s->rows;
 }
 
-static void cross_entropy_backward_reference_is_the_slope_of_the_mean_loss(void **state)
+KERNEL_TEST(cross_entropy_backward_reference_is_the_slope_of_the_mean_loss)
 {
-    struct workbench *bench = *state;
     struct scored s = scored_make(bench, 5, 2);
     double *dlogits = workbench_doubles(bench, s.rows * s.width);
     struct cross_entropy_slope slope = { &s, workbench_doubles(bench, s.rows) };
@@ -249,9 +231,8 @@ static void cross_entropy_backward_reference_is_the_slope_of_the_mean_loss(void 
            1e-7);
 }
 
-static void loss_mean_writes_its_slot_of_the_ring_alone(void **state)
+KERNEL_TEST(loss_mean_writes_its_slot_of_the_ring_alone)
 {
-    struct workbench *bench = *state;
     static const int counts[] = { 1, 5, 32, 64, 197, 1000 };
     static const int steps[] = { 0, 3, 6, 7, 1000003 };
     enum { RING = 7 };
@@ -282,7 +263,6 @@ static void loss_mean_writes_its_slot_of_the_ring_alone(void **state)
             .updates = updates, .width = ROW_MULTIPLE);
         EXPECT(bench, ring, reference, 1e-6);
         for (int j = 0; j < RING; j++) assert_true(j == slot || ring->values[j] == before[j]);
-        workbench_settle(bench);
     }
 }
 
@@ -298,10 +278,8 @@ static int first_of_the_largest(const double *logits, int classes)
 
 /* Every third row is right by itself, another third has two largest logits, of which the first
  * counts. */
-static void count_right_adds_one_where_the_first_largest_logit_is_the_labels(void **state)
+KERNEL_TEST(count_right_adds_one_where_the_first_largest_logit_is_the_labels)
 {
-    struct workbench *bench = *state;
-
     for (size_t i = 0; i < SHAPES; i++) {
         struct scored s = scored_make(bench, i, 2);
         struct tensor *right = tensor_normal(bench, FLOAT, s.rows, 1000, 100);
@@ -325,16 +303,5 @@ static void count_right_adds_one_where_the_first_largest_logit_is_the_labels(voi
         RUN(bench, count_right, s.rows, .right = right->data, .logits = s.logits->data,
             .labels = s.labels->data, .width = s.width, .classes = s.classes);
         EXPECT(bench, right, reference, 0);
-        workbench_settle(bench);
     }
 }
-
-KERNEL_FAMILY(cross_entropy, cross_entropy_backward_takes_the_rows_that_are_listed,
-              hard_rows_are_those_with_at_least_the_mean,
-              count_right_adds_one_where_the_first_largest_logit_is_the_labels,
-              cross_entropy_forward_follows_its_reference,
-              cross_entropy_forward_survives_large_logits,
-              cross_entropy_of_equal_logits_is_the_logarithm_of_their_number,
-              cross_entropy_backward_follows_its_reference,
-              cross_entropy_backward_reference_is_the_slope_of_the_mean_loss,
-              loss_mean_writes_its_slot_of_the_ring_alone)

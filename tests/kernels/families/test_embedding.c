@@ -23,10 +23,8 @@ static struct tensor *sums_make(struct workbench *bench, long count, bool accumu
     return sums;
 }
 
-static void token_embedding_forward_follows_its_reference(void **state)
+KERNEL_TEST(token_embedding_forward_follows_its_reference)
 {
-    struct workbench *bench = *state;
-
     for (size_t i = 0; i < ARRAY_SIZE(shapes); i++) {
         int width = shapes[i].width, tokens = shapes[i].tokens;
         long rows = shapes[i].samples * tokens;
@@ -43,14 +41,11 @@ static void token_embedding_forward_follows_its_reference(void **state)
         RUN(bench, token_embedding_forward, rows, .y = y->data, .ids = ids->data,
             .table = table->data, .positions = positions->data, .width = width, .tokens = tokens);
         EXPECT(bench, y, reference, 1e-7);
-        workbench_settle(bench);
     }
 }
 
-static void token_embedding_backward_adds_up_repeated_ids(void **state)
+KERNEL_TEST(token_embedding_backward_adds_up_repeated_ids)
 {
-    struct workbench *bench = *state;
-
     for (size_t i = 0; i < 2 * ARRAY_SIZE(shapes); i++) {
         bool accumulate = i % 2;
         int width = shapes[i / 2].width;
@@ -69,14 +64,11 @@ static void token_embedding_backward_adds_up_repeated_ids(void **state)
         RUN(bench, token_embedding_backward, vocabulary, .dtable = dtable->data, .dy = dy->data,
             .ids = ids->data, .width = width, .count = count, .accumulate = accumulate);
         EXPECT(bench, dtable, reference, 1e-6);
-        workbench_settle(bench);
     }
 }
 
-static void patch_embedding_forward_follows_its_reference(void **state)
+KERNEL_TEST(patch_embedding_forward_follows_its_reference)
 {
-    struct workbench *bench = *state;
-
     for (size_t i = 0; i < ARRAY_SIZE(shapes); i++) {
         int width = shapes[i].width, tokens = shapes[i].tokens, samples = shapes[i].samples;
         long rows = samples * tokens;
@@ -94,14 +86,11 @@ static void patch_embedding_forward_follows_its_reference(void **state)
         RUN(bench, patch_embedding_forward, rows, .y = y->data, .x = x->data, .bias = bias->data,
             .positions = positions->data, .width = width, .tokens = tokens);
         EXPECT(bench, y, reference, 2e-7);
-        workbench_settle(bench);
     }
 }
 
-static void patch_embedding_backward_leaves_out_token_0(void **state)
+KERNEL_TEST(patch_embedding_backward_leaves_out_token_0)
 {
-    struct workbench *bench = *state;
-
     for (size_t i = 0; i < ARRAY_SIZE(shapes); i++) {
         int width = shapes[i].width, tokens = shapes[i].tokens, samples = shapes[i].samples;
         long rows = samples * (tokens - 1);
@@ -116,14 +105,11 @@ static void patch_embedding_backward_leaves_out_token_0(void **state)
         RUN(bench, patch_embedding_backward, rows, .dx = dx->data, .dy = dy->data, .width = width,
             .tokens = tokens);
         EXPECT(bench, dx, reference, 0);
-        workbench_settle(bench);
     }
 }
 
-static void positions_backward_sums_over_samples(void **state)
+KERNEL_TEST(positions_backward_sums_over_samples)
 {
-    struct workbench *bench = *state;
-
     for (size_t i = 0; i < 2 * ARRAY_SIZE(shapes); i++) {
         bool accumulate = i % 2;
         int width = shapes[i / 2].width, tokens = shapes[i / 2].tokens;
@@ -139,7 +125,6 @@ static void positions_backward_sums_over_samples(void **state)
             .dy = dy->data, .elements = tokens * width, .samples = samples,
             .accumulate = accumulate);
         EXPECT(bench, dpositions, reference, 1e-6);
-        workbench_settle(bench);
     }
 }
 
@@ -169,10 +154,8 @@ static double patch_loss(void *context)
     return reference_dot(slope->y, slope->dy, SLOPE_ROWS * SLOPE_WIDTH);
 }
 
-static void embedding_backward_references_are_the_slopes_of_forward(void **state)
+KERNEL_TEST(embedding_backward_references_are_the_slopes_of_forward)
 {
-    struct workbench *bench = *state;
-
     workbench_case(bench, "references of embeddings");
     struct tensor *ids = tensor_below(bench, SLOPE_ROWS, SLOPE_VOCABULARY);
     struct tensor *table = tensor_normal(bench, FLOAT, SLOPE_VOCABULARY * SLOPE_WIDTH, 0, 1);
@@ -215,9 +198,3 @@ static void embedding_backward_references_are_the_slopes_of_forward(void **state
                                  &slope, &bench->random),
            1e-7);
 }
-
-KERNEL_FAMILY(embedding, token_embedding_forward_follows_its_reference,
-              token_embedding_backward_adds_up_repeated_ids,
-              patch_embedding_forward_follows_its_reference,
-              patch_embedding_backward_leaves_out_token_0, positions_backward_sums_over_samples,
-              embedding_backward_references_are_the_slopes_of_forward)

@@ -76,10 +76,8 @@ static int chosen_expert(const struct routed *routed, int row, int own)
     return score_of(routed, row, own) > score_of(routed, row, best) - 1e-5 ? own : best;
 }
 
-static void a_token_goes_where_gate_and_bias_are_largest(void **state)
+KERNEL_TEST(a_token_goes_where_gate_and_bias_are_largest)
 {
-    struct workbench *bench = *state;
-
     for (size_t i = 0; i < 2 * ARRAY_SIZE(shapes); i++) {
         struct routed r = routed_make(bench, i / 2, i % 2 ? 0.2 : 0);
         struct tensor *expert = tensor_output(bench, INT32, r.rows);
@@ -99,14 +97,11 @@ static void a_token_goes_where_gate_and_bias_are_largest(void **state)
         }
         EXPECT(bench, expert, experts, 0);
         EXPECT(bench, gate, gates, 1e-6);
-        workbench_settle(bench);
     }
 }
 
-static void among_equal_experts_the_first_takes_the_token(void **state)
+KERNEL_TEST(among_equal_experts_the_first_takes_the_token)
 {
-    struct workbench *bench = *state;
-
     for (size_t i = 0; i < ARRAY_SIZE(shapes); i++) {
         struct routed r = routed_make(bench, i, 0);
         struct tensor *expert = tensor_output(bench, INT32, r.rows);
@@ -125,7 +120,6 @@ static void among_equal_experts_the_first_takes_the_token(void **state)
             .logits = r.logits->data, .bias = r.bias->data, .width = r.width, .experts = r.experts);
         EXPECT(bench, expert, experts, 0);
         EXPECT(bench, gate, gates, 1e-6);
-        workbench_settle(bench);
     }
 }
 
@@ -151,10 +145,8 @@ static void reference_route_backward(double *dlogits, double *sizes, const struc
  * The gate and p have an exponential and a sum of them each. */
 static const double GATE_LIMIT = 4 * (2 * 8 + 4) * 0x1p-24;
 
-static void the_gate_has_its_gradient(void **state)
+KERNEL_TEST(the_gate_has_its_gradient)
 {
-    struct workbench *bench = *state;
-
     for (size_t i = 0; i < ARRAY_SIZE(shapes); i++) {
         struct routed r = routed_make(bench, i, 0);
         struct tensor *expert = tensor_below(bench, r.rows, (uint32_t)r.experts);
@@ -168,7 +160,6 @@ static void the_gate_has_its_gradient(void **state)
             .logits = r.logits->data, .dgate = dgate->data, .expert = expert->data,
             .width = r.width, .experts = r.experts);
         EXPECT_SIZED(bench, dlogits, reference, sizes, GATE_LIMIT);
-        workbench_settle(bench);
     }
 }
 
@@ -189,9 +180,8 @@ static double weighted_gates(void *context)
     return sum;
 }
 
-static void the_reference_is_the_slope_of_the_gates(void **state)
+KERNEL_TEST(the_reference_is_the_slope_of_the_gates)
 {
-    struct workbench *bench = *state;
     struct routed r = routed_make(bench, 2, 0);
     struct tensor *expert = tensor_below(bench, r.rows, (uint32_t)r.experts);
     struct tensor *dgate = tensor_normal(bench, FLOAT, r.rows, 0, 1);
@@ -230,10 +220,8 @@ static struct tensor *experts_make(struct workbench *bench, size_t i)
     return expert;
 }
 
-static void tokens_are_sorted_by_expert_and_counted(void **state)
+KERNEL_TEST(tokens_are_sorted_by_expert_and_counted)
 {
-    struct workbench *bench = *state;
-
     for (size_t i = 0; i < 2 * ARRAY_SIZE(shapes); i++) {
         int rows = shapes[i / 2].rows, width = shapes[i / 2].width;
         int experts = shapes[i / 2].experts;
@@ -261,7 +249,6 @@ static void tokens_are_sorted_by_expert_and_counted(void **state)
         EXPECT(bench, place, places, 0);
         EXPECT(bench, y, sorted, 0);
         EXPECT(bench, counts, number, 0);
-        workbench_settle(bench);
     }
 }
 
@@ -275,10 +262,8 @@ static struct tensor *places_make(struct workbench *bench, size_t i)
     return place;
 }
 
-static void what_comes_back_is_weighted(void **state)
+KERNEL_TEST(what_comes_back_is_weighted)
 {
-    struct workbench *bench = *state;
-
     for (size_t i = 0; i < 2 * ARRAY_SIZE(shapes); i++) {
         int rows = shapes[i / 2].rows, width = shapes[i / 2].width;
         bool weighted = i % 2 == 0;
@@ -296,14 +281,11 @@ static void what_comes_back_is_weighted(void **state)
         RUN(bench, combine_tokens, rows, .y = y->data, .x = x->data, .place = place->data,
             .gate = weighted ? gate->data : NULL, .width = width);
         EXPECT(bench, y, reference, 1e-7);
-        workbench_settle(bench);
     }
 }
 
-static void weights_and_tokens_have_their_gradients(void **state)
+KERNEL_TEST(weights_and_tokens_have_their_gradients)
 {
-    struct workbench *bench = *state;
-
     for (size_t i = 0; i < 2 * ARRAY_SIZE(shapes); i++) {
         int rows = shapes[i / 2].rows, width = shapes[i / 2].width;
 
@@ -329,15 +311,13 @@ static void weights_and_tokens_have_their_gradients(void **state)
             .dy = dy->data, .x = x->data, .place = place->data, .gate = gate->data, .width = width);
         EXPECT(bench, dx, dxs, 1e-7);
         EXPECT_SIZED(bench, dgate, dgates, sizes, 1e-6);
-        workbench_settle(bench);
     }
 }
 
 /* --- Balancing --- */
 
-static void the_bias_rises_for_experts_with_few_tokens(void **state)
+KERNEL_TEST(the_bias_rises_for_experts_with_few_tokens)
 {
-    struct workbench *bench = *state;
     static const int ranks[] = { 1, 2, 8 };
 
     for (size_t i = 0; i < ARRAY_SIZE(shapes) * ARRAY_SIZE(ranks); i++) {
@@ -364,12 +344,5 @@ static void the_bias_rises_for_experts_with_few_tokens(void **state)
         RUN(bench, balance_experts, 1, .bias = bias->data, .counts = counts->data, .rate = 0.25f,
             .experts = experts, .ranks = of, .width = ROW_MULTIPLE);
         EXPECT_SIZED(bench, bias, reference, sizes, 1e-6);
-        workbench_settle(bench);
     }
 }
-
-KERNEL_FAMILY(experts, a_token_goes_where_gate_and_bias_are_largest,
-              among_equal_experts_the_first_takes_the_token, the_gate_has_its_gradient,
-              the_reference_is_the_slope_of_the_gates, tokens_are_sorted_by_expert_and_counted,
-              what_comes_back_is_weighted, weights_and_tokens_have_their_gradients,
-              the_bias_rises_for_experts_with_few_tokens)

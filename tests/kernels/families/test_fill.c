@@ -7,9 +7,8 @@
 
 static const long counts[] = { 32, 96, 5 * 64, 197 * 768 };
 
-static void fill_writes_the_rounded_value_everywhere(void **state)
+KERNEL_TEST(fill_writes_the_rounded_value_everywhere)
 {
-    struct workbench *bench = *state;
     static const float values[] = { 0, 1, 0.1f, -3.14159274f, 1e30f };
 
     for (size_t i = 0; i < ARRAY_SIZE(counts) * ARRAY_SIZE(values); i++) {
@@ -23,14 +22,11 @@ static void fill_writes_the_rounded_value_everywhere(void **state)
         for (long j = 0; j < count; j++) reference[j] = (double)value;
         RUN(bench, fill, count, .y = y->data, .value = value);
         EXPECT(bench, y, reference, 0);
-        workbench_settle(bench);
     }
 }
 
-static void cast_from_float_rounds_to_nearest(void **state)
+KERNEL_TEST(cast_from_float_rounds_to_nearest)
 {
-    struct workbench *bench = *state;
-
     for (size_t i = 0; i < ARRAY_SIZE(counts); i++) {
         long count = counts[i];
 
@@ -43,16 +39,14 @@ static void cast_from_float_rounds_to_nearest(void **state)
 
         RUN(bench, cast_from_float, count, .y = y->data, .x = x->data);
         EXPECT(bench, y, x->values, 0);
-        workbench_settle(bench);
     }
 }
 
 /* Halfway between two bf16 or fp16 values, next to halfway, the ends of the range, where fp16
  * becomes subnormal and infinite, and every kind of NaN: rounding by adding to the bits turns some
  * of these into infinity or zero. */
-static void cast_from_float_knows_ties_infinity_and_nan(void **state)
+KERNEL_TEST(cast_from_float_knows_ties_infinity_and_nan)
 {
-    struct workbench *bench = *state;
     static const uint32_t special[] = {
         0x3f808000, 0x3f818000, 0x3f807fff, 0x3f808001, 0xbf808000, 0xbf818000, 0x7f7f0000,
         0x7f7fffff, 0xff7fffff, 0x7f800000, 0xff800000, 0x7fc00000, 0xffc00000, 0x7fffffff,
@@ -71,13 +65,10 @@ static void cast_from_float_knows_ties_infinity_and_nan(void **state)
 
     RUN(bench, cast_from_float, COUNT, .y = y->data, .x = x->data);
     EXPECT(bench, y, x->values, 0);
-    workbench_settle(bench);
 }
 
-static void cast_to_float_is_exact(void **state)
+KERNEL_TEST(cast_to_float_is_exact)
 {
-    struct workbench *bench = *state;
-
     for (size_t i = 0; i < ARRAY_SIZE(counts); i++) {
         long count = counts[i];
 
@@ -91,14 +82,11 @@ static void cast_to_float_is_exact(void **state)
 
         RUN(bench, cast_to_float, count, .y = y->data, .x = x->data);
         EXPECT(bench, y, x->values, 0);
-        workbench_settle(bench);
     }
 }
 
-static void cast_to_double_is_exact(void **state)
+KERNEL_TEST(cast_to_double_is_exact)
 {
-    struct workbench *bench = *state;
-
     for (size_t i = 0; i < ARRAY_SIZE(counts); i++) {
         long count = counts[i];
 
@@ -111,15 +99,12 @@ static void cast_to_double_is_exact(void **state)
 
         RUN(bench, cast_to_double, count, .y = y->data, .x = x->data);
         EXPECT(bench, y, x->values, 0);
-        workbench_settle(bench);
     }
 }
 
 /* To fp32 and from there to the storage type, or added to what is there. */
-static void cast_from_double_rounds_or_adds(void **state)
+KERNEL_TEST(cast_from_double_rounds_or_adds)
 {
-    struct workbench *bench = *state;
-
     for (size_t i = 0; i < 2 * ARRAY_SIZE(counts); i++) {
         long count = counts[i / 2];
         bool adds = i % 2;
@@ -135,13 +120,11 @@ static void cast_from_double_rounds_or_adds(void **state)
         }
         RUN(bench, cast_from_double, count, .y = y->data, .x = x->data, .accumulate = adds);
         EXPECT(bench, y, reference, 0);
-        workbench_settle(bench);
     }
 }
 
-static void triad_adds_a_scaled_tensor(void **state)
+KERNEL_TEST(triad_adds_a_scaled_tensor)
 {
-    struct workbench *bench = *state;
     const float scale = -1.75f;
 
     for (size_t i = 0; i < ARRAY_SIZE(counts); i++) {
@@ -156,14 +139,12 @@ static void triad_adds_a_scaled_tensor(void **state)
         for (long j = 0; j < count; j++) reference[j] = a->values[j] + (double)scale * b->values[j];
         RUN(bench, triad, count, .y = y->data, .a = a->data, .b = b->data, .scale = scale);
         EXPECT(bench, y, reference, 1e-6);
-        workbench_settle(bench);
     }
 }
 
 /* The other tests' beliefs about storage types, from bit patterns. */
-static void the_workbench_rounds_to_nearest_even(void **state)
+KERNEL_TEST(the_workbench_rounds_to_nearest_even)
 {
-    struct workbench *bench = *state;
     static const struct {
         uint32_t from, bf16, f16;
     } cases[] = {
@@ -188,8 +169,3 @@ static void the_workbench_rounds_to_nearest_even(void **state)
         assert_true(workbench_round(bench, REAL, (double)from) == (double)want);
     }
 }
-
-KERNEL_FAMILY(fill, fill_writes_the_rounded_value_everywhere, cast_from_float_rounds_to_nearest,
-              cast_from_float_knows_ties_infinity_and_nan, cast_to_float_is_exact,
-              cast_to_double_is_exact, cast_from_double_rounds_or_adds, triad_adds_a_scaled_tensor,
-              the_workbench_rounds_to_nearest_even)

@@ -27,10 +27,8 @@ static struct activations activations_make(struct workbench *bench, size_t i, bo
     return a;
 }
 
-static void gelu_forward_follows_its_reference(void **state)
+KERNEL_TEST(gelu_forward_follows_its_reference)
 {
-    struct workbench *bench = *state;
-
     for (size_t i = 0; i < 2 * SHAPES; i++) {
         struct activations a = activations_make(bench, i / 2, i % 2);
         long count = a.rows * a.width;
@@ -45,14 +43,11 @@ static void gelu_forward_follows_its_reference(void **state)
         else
             RUN(bench, gelu_forward, count, .y = y->data, .x = a.x->data);
         EXPECT(bench, y, reference, 3e-7);
-        workbench_settle(bench);
     }
 }
 
-static void gelu_backward_follows_its_reference(void **state)
+KERNEL_TEST(gelu_backward_follows_its_reference)
 {
-    struct workbench *bench = *state;
-
     for (size_t i = 0; i < 4 * SHAPES; i++) {
         bool in_place = i / 2 % 2;
         struct activations a = activations_make(bench, i / 4, i % 2);
@@ -69,14 +64,12 @@ static void gelu_backward_follows_its_reference(void **state)
         else
             RUN(bench, gelu_backward, count, .dx = dx->data, .dy = dy->data, .x = a.x->data);
         EXPECT(bench, dx, reference, 1e-6);
-        workbench_settle(bench);
     }
 }
 
 /* The tanh form, to ten digits; far out GELU is x and 0. */
-static void gelu_known_answers(void **state)
+KERNEL_TEST(gelu_known_answers)
 {
-    struct workbench *bench = *state;
     static const struct {
         double x, y;
     } known[] = {
@@ -111,7 +104,6 @@ static void gelu_known_answers(void **state)
         if (from == 0)
             WITHIN(bench, "gelu'(0)", fabs(dx->values[i] - 0.5), 1e-6);
     }
-    workbench_settle(bench);
 }
 
 struct gelu_slope {
@@ -128,9 +120,8 @@ static double gelu_loss(void *context)
     return reference_dot(slope->y, slope->dy, slope->rows * slope->width);
 }
 
-static void gelu_backward_reference_is_the_slope_of_forward(void **state)
+KERNEL_TEST(gelu_backward_reference_is_the_slope_of_forward)
 {
-    struct workbench *bench = *state;
     struct activations a = activations_make(bench, 1, true);
     long count = a.rows * a.width;
     struct tensor *dy = tensor_normal(bench, FLOAT, count, 0, 1);
@@ -143,6 +134,3 @@ static void gelu_backward_reference_is_the_slope_of_forward(void **state)
     WITHIN(bench, "slope",
            reference_slope_error(a.x->values, dx, count, gelu_loss, &slope, &bench->random), 1e-7);
 }
-
-KERNEL_FAMILY(gelu, gelu_forward_follows_its_reference, gelu_backward_follows_its_reference,
-              gelu_known_answers, gelu_backward_reference_is_the_slope_of_forward)

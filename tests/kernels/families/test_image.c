@@ -5,9 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-static void image_patches_follow_their_reference(void **state)
+KERNEL_TEST(image_patches_follow_their_reference)
 {
-    struct workbench *bench = *state;
     static const struct {
         int samples, size, patch, stored, corner;
     } shapes[] = {
@@ -52,14 +51,12 @@ static void image_patches_follow_their_reference(void **state)
         EXPECT(bench, of_floats, reference, 2e-7);
         assert_memory_equal(of_floats->values, patches->values,
                             (size_t)patches->count * sizeof *patches->values);
-        workbench_settle(bench);
     }
 }
 
 /* Black, white and the order of channels, worked out by hand. */
-static void image_patches_known_answers(void **state)
+KERNEL_TEST(image_patches_known_answers)
 {
-    struct workbench *bench = *state;
     enum { SIZE = 16, PATCH = 8, WIDTH = PATCH * PATCH * 3, ROWS = 4 };
 
     workbench_case(bench, "image_patches: known answers");
@@ -79,7 +76,4 @@ static void image_patches_known_answers(void **state)
     WITHIN(bench, "red beside it", fabs(green[-1] - -2.1179039301), limit);
     WITHIN(bench, "blue beside it", fabs(green[1] - -1.8044444444), limit);
     WITHIN(bench, "black in green", fabs(patches->values[1] - -2.0357142857), limit);
-    workbench_settle(bench);
 }
-
-KERNEL_FAMILY(image, image_patches_follow_their_reference, image_patches_known_answers)

@@ -69,13 +69,10 @@ static void check_forward(struct workbench *bench, const struct norm *n, double 
         .width = n->width);
     EXPECT(bench, y, reference, y_limit);
     check_statistics(bench, n, mean, rstd, mean_limit, rstd_limit);
-    workbench_settle(bench);
 }
 
-static void layernorm_forward_follows_its_reference(void **state)
+KERNEL_TEST(layernorm_forward_follows_its_reference)
 {
-    struct workbench *bench = *state;
-
     for (size_t i = 0; i < SHAPES; i++) {
         struct norm n = norm_make(bench, i, "layernorm_forward");
         check_forward(bench, &n, 1e-6, 1e-6, 1e-6);
@@ -84,10 +81,8 @@ static void layernorm_forward_follows_its_reference(void **state)
 
 /* A mean of hundreds of deviations: mean(x^2) - mean(x)^2 would lose a tenth of the variance. fp32
  * has the mean to a few of its last places, 6e-5 each, which is the error allowed. */
-static void layernorm_forward_survives_a_large_mean(void **state)
+KERNEL_TEST(layernorm_forward_survives_a_large_mean)
 {
-    struct workbench *bench = *state;
-
     for (size_t i = 0; i < SHAPES; i++) {
         struct norm n = norm_make(bench, i, "layernorm_forward, large mean");
         for (long j = 0; j < n.count; j++) n.x->values[j] += 1000;
@@ -97,10 +92,8 @@ static void layernorm_forward_survives_a_large_mean(void **state)
 }
 
 /* Without variance only the 1e-5 is left, and y is the bias. */
-static void layernorm_of_equal_elements_is_the_bias(void **state)
+KERNEL_TEST(layernorm_of_equal_elements_is_the_bias)
 {
-    struct workbench *bench = *state;
-
     for (size_t i = 0; i < SHAPES; i++) {
         struct norm n = norm_make(bench, i, "layernorm_forward, equal elements");
         struct tensor *y = tensor_output(bench, REAL, n.count);
@@ -122,14 +115,11 @@ static void layernorm_of_equal_elements_is_the_bias(void **state)
         /* A last bit of the mean, 2e-7, times rstd. */
         EXPECT(bench, y, reference, 1e-4);
         check_statistics(bench, &n, mean, rstd, 1e-4, 1e-6);
-        workbench_settle(bench);
     }
 }
 
-static void layernorm_backward_follows_its_reference(void **state)
+KERNEL_TEST(layernorm_backward_follows_its_reference)
 {
-    struct workbench *bench = *state;
-
     for (size_t i = 0; i < SHAPES; i++) {
         struct norm n = norm_make(bench, i, "layernorm_backward");
         struct tensor *dx = tensor_output(bench, REAL, n.count);
@@ -141,13 +131,11 @@ static void layernorm_backward_follows_its_reference(void **state)
         RUN(bench, layernorm_backward, n.rows, .dx = dx->data, .x = n.x->data, .dy = n.dy->data,
             .weight = n.weight->data, .mean = n.mean->data, .rstd = n.rstd->data, .width = n.width);
         EXPECT(bench, dx, reference, 2e-6);
-        workbench_settle(bench);
     }
 }
 
-static void layernorm_backward_weight_follows_its_reference(void **state)
+KERNEL_TEST(layernorm_backward_weight_follows_its_reference)
 {
-    struct workbench *bench = *state;
     static const int chunks[] = { 1, 7, 64, 300 };
 
     for (size_t i = 0; i < SHAPES * ARRAY_SIZE(chunks); i++) {
@@ -170,15 +158,12 @@ static void layernorm_backward_weight_follows_its_reference(void **state)
             .columns = columns);
         EXPECT(bench, dweight, dweight_reference, 2e-6);
         EXPECT(bench, dbias, dbias_reference, 2e-6);
-        workbench_settle(bench);
     }
 }
 
 /* Case i is every combination of: a bias of the branch or none; sum apart, over a, over b. */
-static void residual_layernorm_forward_follows_its_reference(void **state)
+KERNEL_TEST(residual_layernorm_forward_follows_its_reference)
 {
-    struct workbench *bench = *state;
-
     for (size_t i = 0; i < 6 * SHAPES; i++) {
         struct norm n = norm_make(bench, i / 6, "residual_layernorm_forward");
         struct tensor *b = tensor_normal(bench, REAL, n.count, 0, 1);
@@ -204,14 +189,11 @@ static void residual_layernorm_forward_follows_its_reference(void **state)
                                     n.bias->values, n.rows, n.width);
         EXPECT(bench, y, reference, 1e-6);
         check_statistics(bench, &n, mean, rstd, 1e-6, 1e-6);
-        workbench_settle(bench);
     }
 }
 
-static void residual_layernorm_backward_follows_its_reference(void **state)
+KERNEL_TEST(residual_layernorm_backward_follows_its_reference)
 {
-    struct workbench *bench = *state;
-
     for (size_t i = 0; i < 2 * SHAPES; i++) {
         struct norm n = norm_make(bench, i / 2, "residual_layernorm_backward");
         struct tensor *add = tensor_normal(bench, REAL, n.count, 0, 1);
@@ -226,7 +208,6 @@ static void residual_layernorm_backward_follows_its_reference(void **state)
             .dy = n.dy->data, .add = add->data, .weight = n.weight->data, .mean = n.mean->data,
             .rstd = n.rstd->data, .width = n.width);
         EXPECT(bench, dx, reference, 2e-6);
-        workbench_settle(bench);
     }
 }
 
@@ -245,9 +226,8 @@ static double norm_loss(void *context)
     return reference_dot(slope->y, n->dy->values, n->count);
 }
 
-static void layernorm_backward_references_are_the_slopes_of_forward(void **state)
+KERNEL_TEST(layernorm_backward_references_are_the_slopes_of_forward)
 {
-    struct workbench *bench = *state;
     struct norm n = norm_make(bench, 1, "references of layernorm");
     double *gradient = workbench_doubles(bench, n.count);
     double *dweight = workbench_doubles(bench, 3 * n.width);
@@ -276,11 +256,3 @@ static void layernorm_backward_references_are_the_slopes_of_forward(void **state
            reference_slope_error(n.bias->values, dbias, n.width, norm_loss, &slope, &bench->random),
            1e-7);
 }
-
-KERNEL_FAMILY(layernorm, layernorm_forward_follows_its_reference,
-              layernorm_forward_survives_a_large_mean, layernorm_of_equal_elements_is_the_bias,
-              layernorm_backward_follows_its_reference,
-              layernorm_backward_weight_follows_its_reference,
-              residual_layernorm_forward_follows_its_reference,
-              residual_layernorm_backward_follows_its_reference,
-              layernorm_backward_references_are_the_slopes_of_forward)

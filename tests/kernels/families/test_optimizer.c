@@ -270,9 +270,8 @@ static void check_same_bits(struct workbench *bench, const struct training *trai
                      training->optimizers[MULTI].partial);
 }
 
-static void adamw_in_three_forms_follows_its_reference(void **state)
+KERNEL_TEST(adamw_in_three_forms_follows_its_reference)
 {
-    struct workbench *bench = *state;
     static const struct {
         const char *name;
         double deviation;
@@ -308,16 +307,14 @@ static void adamw_in_three_forms_follows_its_reference(void **state)
             }
             check_same_bits(bench, &training);
         }
-        workbench_settle(bench);
     }
 }
 
 /* One bad element among thousands, in the first or in the last tensor, in the second of four
  * updates: that update leaves parameters, masters and moments as they were, and the next goes on
  * from there. */
-static void an_update_with_a_gradient_that_is_not_finite_is_skipped(void **state)
+KERNEL_TEST(an_update_with_a_gradient_that_is_not_finite_is_skipped)
 {
-    struct workbench *bench = *state;
     static const double bad[] = { INFINITY, -INFINITY, NAN };
 
     for (size_t i = 0; i < 2 * ARRAY_SIZE(bad); i++) {
@@ -346,17 +343,14 @@ static void an_update_with_a_gradient_that_is_not_finite_is_skipped(void **state
             }
         }
         assert_int_equal(training.reference.overflows, 1);
-        workbench_settle(bench);
     }
 }
 
 /* After one update m / correction1 is the gradient and sqrt(v / correction2) its size, so without
  * decay every weight moves by the rate; and a gradient of nothing but zeros leaves only the
  * decay. */
-static void the_first_update_moves_every_weight_by_the_rate(void **state)
+KERNEL_TEST(the_first_update_moves_every_weight_by_the_rate)
 {
-    struct workbench *bench = *state;
-
     for (int form = 0; form < 2 * FORMS; form++) {
         bool zeros = form >= FORMS;
         const struct optimizer *optimizer;
@@ -382,13 +376,11 @@ static void the_first_update_moves_every_weight_by_the_rate(void **state)
             tensor_fetch(bench, weight->v, NULL);
             tensor_fetch(bench, weight->work, NULL);
         }
-        workbench_settle(bench);
     }
 }
 
-static void step_advance_counts_warms_up_and_corrects(void **state)
+KERNEL_TEST(step_advance_counts_warms_up_and_corrects)
 {
-    struct workbench *bench = *state;
     static const int warmups[] = { 0, 1, 2, 10, 1000 };
 
     for (size_t i = 0; i < ARRAY_SIZE(warmups); i++) {
@@ -413,13 +405,11 @@ static void step_advance_counts_warms_up_and_corrects(void **state)
             WITHIN(bench, "correction2", relative((double)got.correction2, want.correction2), 2e-6);
         }
         tensor_fetch(bench, step_state, NULL);
-        workbench_settle(bench);
     }
 }
 
-static void square_sum_takes_what_count_leaves_of_the_last_row(void **state)
+KERNEL_TEST(square_sum_takes_what_count_leaves_of_the_last_row)
 {
-    struct workbench *bench = *state;
     static const int widths[] = { 32, 64, 96, 1024 };
     static const long elements[] = { 32, 96, 128, 992, 1024, 4128, 20000 / 32 * 32 };
 
@@ -439,14 +429,12 @@ static void square_sum_takes_what_count_leaves_of_the_last_row(void **state)
         RUN(bench, square_sum, rows, .partial = partial->data, .x = x->data, .count = count,
             .width = width);
         EXPECT(bench, partial, reference, 1e-6);
-        workbench_settle(bench);
     }
 }
 
 /* Any number of partial sums, not only multiples of a pack. */
-static void gradient_norm_finish_follows_its_reference(void **state)
+KERNEL_TEST(gradient_norm_finish_follows_its_reference)
 {
-    struct workbench *bench = *state;
     static const int partials[] = { 1, 5, 31, 32, 33, 197, 5000 };
     static const double clips[] = { 0, 0.01, 0.9, 1.5, 1e6 }; /* max_norm, in norms */
 
@@ -474,15 +462,13 @@ static void gradient_norm_finish_follows_its_reference(void **state)
         WITHIN(bench, "scale", relative((double)got.gradient_scale, want.gradient_scale), 5e-6);
         assert_true(got.step == 4 && got.rate == 0.5f && got.loss_scale == loss_scale);
         assert_int_equal(got.overflows, 0);
-        workbench_settle(bench);
     }
 }
 
 /* Halved by an overflow, doubled by INTERVAL good updates in a row, and no further than to what is
  * finite. */
-static void the_loss_scale_follows_what_overflows(void **state)
+KERNEL_TEST(the_loss_scale_follows_what_overflows)
 {
-    struct workbench *bench = *state;
     enum { INTERVAL = 3 };
     static const struct {
         float scale;
@@ -507,17 +493,8 @@ static void the_loss_scale_follows_what_overflows(void **state)
                 .width = ROW_MULTIPLE);
             tensor_fetch(bench, step_state, &got);
             start = got;
-            workbench_settle(bench);
         }
         assert_true(got.loss_scale == cases[i].wanted && got.good_updates == cases[i].good);
         assert_true(got.step == 7 && got.rate == 0.5f && got.overflows == 0);
     }
 }
-
-KERNEL_FAMILY(optimizer, the_loss_scale_follows_what_overflows,
-              step_advance_counts_warms_up_and_corrects,
-              square_sum_takes_what_count_leaves_of_the_last_row,
-              gradient_norm_finish_follows_its_reference,
-              the_first_update_moves_every_weight_by_the_rate,
-              adamw_in_three_forms_follows_its_reference,
-              an_update_with_a_gradient_that_is_not_finite_is_skipped)

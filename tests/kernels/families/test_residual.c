@@ -2,9 +2,8 @@
 #include "tests/kernels/families.h"
 #include "tests/kernels/references.h"
 
-static void residual_add_follows_its_reference(void **state)
+KERNEL_TEST(residual_add_follows_its_reference)
 {
-    struct workbench *bench = *state;
     static const long counts[] = { 32, 96, 5 * 64, 64 * 128, 197 * 768 };
 
     for (size_t i = 0; i < 3 * ARRAY_SIZE(counts); i++) {
@@ -23,13 +22,11 @@ static void residual_add_follows_its_reference(void **state)
         reference_residual_add(reference, a->values, b->values, count);
         RUN(bench, residual_add, count, .y = y->data, .a = a->data, .b = b->data);
         EXPECT(bench, y, reference, 1e-7);
-        workbench_settle(bench);
     }
 }
 
-static void bias_residual_follows_its_reference(void **state)
+KERNEL_TEST(bias_residual_follows_its_reference)
 {
-    struct workbench *bench = *state;
     static const int widths[] = { 32, 64, 96, 128, 768 };
     static const int row_counts[] = { 1, 5, 64, 197 };
 
@@ -53,8 +50,5 @@ static void bias_residual_follows_its_reference(void **state)
         RUN(bench, bias_residual, rows, .y = y->data, .a = a->data, .b = b->data,
             .bias = bias->data, .width = width);
         EXPECT(bench, y, reference, 3e-7);
-        workbench_settle(bench);
     }
 }
-
-KERNEL_FAMILY(residual, residual_add_follows_its_reference, bias_residual_follows_its_reference)

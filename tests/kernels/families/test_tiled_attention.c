@@ -161,26 +161,21 @@ static void run_forward(struct workbench *bench, struct attention *a)
         .heads = a->heads, .tokens = a->tokens);
 }
 
-static void forward_follows_its_reference(void **state)
+KERNEL_TEST(forward_follows_its_reference)
 {
-    struct workbench *bench = *state;
-
     for (size_t i = 0; i < 2 * ARRAY_SIZE(shapes); i++) {
         struct attention a = attention_make(bench, i / 2, i % 2, 1.5);
 
         run_forward(bench, &a);
         EXPECT_SIZED(bench, a.y, a.y_reference, a.y_sizes, LIMIT);
         EXPECT_SIZED(bench, a.lse, a.lse_reference, a.lse_sizes, 1e-6);
-        workbench_settle(bench);
     }
 }
 
 /* exp() of these scores overflows and underflows unless the largest so far is taken off, and later
  * tiles hold larger ones. */
-static void forward_survives_large_scores(void **state)
+KERNEL_TEST(forward_survives_large_scores)
 {
-    struct workbench *bench = *state;
-
     for (size_t i = 0; i < ARRAY_SIZE(shapes); i++) {
         struct attention a = attention_make(bench, i, false, 40);
 
@@ -188,14 +183,11 @@ static void forward_survives_large_scores(void **state)
         /* A score of 10000 in fp32 is known to 2^-11, and so is its exponential. */
         EXPECT_SIZED(bench, a.y, a.y_reference, a.y_sizes, 1e-2);
         EXPECT_SIZED(bench, a.lse, a.lse_reference, a.lse_sizes, 1e-6);
-        workbench_settle(bench);
     }
 }
 
-static void attention_to_equal_keys_is_the_mean_of_the_values(void **state)
+KERNEL_TEST(attention_to_equal_keys_is_the_mean_of_the_values)
 {
-    struct workbench *bench = *state;
-
     for (size_t i = 0; i < ARRAY_SIZE(shapes); i++) {
         struct attention a = attention_make(bench, i, true, 0);
 
@@ -212,7 +204,6 @@ static void attention_to_equal_keys_is_the_mean_of_the_values(void **state)
         run_forward(bench, &a);
         EXPECT_SIZED(bench, a.y, a.y_reference, a.y_sizes, 1e-6);
         EXPECT(bench, a.lse, a.lse_reference, 1e-6);
-        workbench_settle(bench);
     }
 }
 
@@ -235,10 +226,8 @@ static void backward_tensors(struct workbench *bench, struct attention *a)
     a->dv_sizes = workbench_doubles(bench, a->count);
 }
 
-static void backward_follows_its_reference(void **state)
+KERNEL_TEST(backward_follows_its_reference)
 {
-    struct workbench *bench = *state;
-
     for (size_t i = 0; i < 2 * ARRAY_SIZE(shapes); i++) {
         struct attention a = attention_make(bench, i / 2, i % 2, 1.5);
         long rows = ATTENTION_TILES(a.samples * a.heads, a.tokens);
@@ -266,7 +255,6 @@ static void backward_follows_its_reference(void **state)
         for (long j = 0; j < a.count; j++)
             if (j / a.width % a.tokens >= keys_of(&a, j / a.width))
                 assert_true(a.dk->values[j] == 0 && a.dv->values[j] == 0);
-        workbench_settle(bench);
     }
 }
 
@@ -278,9 +266,8 @@ static double attention_loss(void *context)
     return reference_dot(a->y_reference, a->dy->values, a->count);
 }
 
-static void backward_reference_is_the_slope_of_forward(void **state)
+KERNEL_TEST(backward_reference_is_the_slope_of_forward)
 {
-    struct workbench *bench = *state;
     struct attention a = attention_make(bench, 1, false, 1);
 
     backward_tensors(bench, &a);
@@ -301,7 +288,3 @@ static void backward_reference_is_the_slope_of_forward(void **state)
                                  &bench->random),
            1e-7);
 }
-
-KERNEL_FAMILY(tiled_attention, forward_follows_its_reference, forward_survives_large_scores,
-              attention_to_equal_keys_is_the_mean_of_the_values, backward_follows_its_reference,
-              backward_reference_is_the_slope_of_forward)
