@@ -113,6 +113,7 @@ TEST(the_queue_is_as_deep_as_counting_says)
         }
         analysed = made_analyse();
         assert_int_equal(launches_in(&analysed).queue_max, most);
+        test_release();
     }
 }
 

@@ -40,6 +40,12 @@ static void write_plain(const char *bytes, size_t length)
     assert_int_equal(fclose(file), 0);
 }
 
+static void close_trace(void *trace)
+{
+    trace_file_close(trace);
+}
+
+/* It stays until the test ends. */
 static struct trace_file *read_bytes(const char *bytes, size_t length)
 {
     struct trace_file *trace = NULL;
@@ -47,6 +53,7 @@ static struct trace_file *read_bytes(const char *bytes, size_t length)
     write_plain(bytes, length);
     if (trace_file_read(&trace, path, NULL) != STATUS_OK)
         fail_msg("%s", status_last()->text);
+    test_defer(close_trace, trace);
     return trace;
 }
 
@@ -77,7 +84,6 @@ static float occupancy_of(const char *warps, const char *percent)
              warps, percent);
     trace = read_events(event);
     occupancy = trace->kernels[trace->events[0].detail].occupancy_percent;
-    trace_file_close(trace);
     return occupancy;
 }
 
@@ -169,7 +175,6 @@ TEST(a_trace_is_read_whole)
     assert_string_equal(trace_file_metadata(trace, "schemaVersion"), "1");
     assert_string_equal(trace_file_metadata(trace, "traceName"), "\"run \\\\ 1\"");
     assert_null(trace_file_metadata(trace, "traceEvents"));
-    trace_file_close(trace);
 }
 
 TEST(gzip_is_told_by_its_bytes_and_members_follow_each_other)
@@ -186,7 +191,6 @@ TEST(gzip_is_told_by_its_bytes_and_members_follow_each_other)
     memset(bytes + first + second, 0, 512); /* padding, as on a tape */
     trace = read_bytes(bytes, first + second + 512);
     check_small(trace);
-    trace_file_close(trace);
 }
 
 TEST(forms_that_profilers_write)
@@ -241,7 +245,6 @@ TEST(forms_that_profilers_write)
         assert_false(trace_event_is_device_work(&trace->events[0]) !=
                      (cases[i].kind == EVENT_KIND_KERNEL || cases[i].kind == EVENT_KIND_MEMCPY ||
                       cases[i].kind == EVENT_KIND_MEMSET));
-        trace_file_close(trace);
     }
 }
 
@@ -268,7 +271,6 @@ TEST(external_ids_join_work_where_there_are_no_correlations)
         assert_int_equal(trace->event_count, 3);
         for (int j = 0; j < 3; j++)
             assert_int_equal(trace->events[j].correlation, cases[i].correlations[j]);
-        trace_file_close(trace);
     }
 }
 
@@ -308,7 +310,6 @@ TEST(beginnings_and_ends_become_intervals)
                                  (long long)trace->events[j].end_ns / 1000);
         assert_string_equal(kept, cases[i].kept);
         assert_int_equal(trace->bad_count, cases[i].bad);
-        trace_file_close(trace);
     }
 }
 
@@ -327,7 +328,6 @@ TEST(device_work_told_in_halves_lies_on_its_stream)
     assert_int_equal(trace->events[0].end_ns, 4000);
     assert_int_equal(trace->events[0].correlation, 5);
     assert_int_equal(trace->kernels[trace->events[0].detail].grid[0], 2);
-    trace_file_close(trace);
 }
 
 TEST(arguments_that_are_no_numbers_are_lost_and_no_more)
@@ -348,7 +348,6 @@ TEST(arguments_that_are_no_numbers_are_lost_and_no_more)
             fail_msg("%s: %s", event, trace->bad_reason);
         assert_string_equal(trace_file_name(trace, trace->events[0].name), "a \"NaN,");
         assert_int_equal(trace->events[0].bytes, 64);
-        trace_file_close(trace);
     }
 }
 
@@ -361,7 +360,6 @@ TEST(an_instant_has_no_duration)
     assert_int_equal(trace->event_count, 2);
     for (int i = 0; i < 2; i++)
         assert_int_equal(trace->events[i].end_ns, trace->events[i].start_ns);
-    trace_file_close(trace);
 }
 
 /* PyTorch's profiler before Kineto: no category, and a word for the process. */
@@ -377,7 +375,6 @@ TEST(the_autograd_profiler_tells_operators_by_their_process)
     assert_int_equal(trace->other_count, 1);
     assert_int_equal(trace->bad_count, 0);
     assert_int_equal(trace->events[0].kind, EVENT_KIND_OPERATOR);
-    trace_file_close(trace);
 }
 
 TEST(memory_and_steps_keep_their_numbers)
@@ -401,7 +398,6 @@ TEST(memory_and_steps_keep_their_numbers)
     assert_string_equal(trace_file_name(trace, block->category), "activations");
     assert_int_equal(trace->steps[trace->events[1].detail].padded_tokens, 28);
     assert_int_equal(trace->steps[trace->events[1].detail].flops, 123456789012);
-    trace_file_close(trace);
 }
 
 /* The larger of what goes in and what comes out. A type that nobody knows has no size. */
@@ -432,7 +428,6 @@ TEST(kernels_keep_the_messages_that_they_send)
         assert_int_equal(trace->events[0].bytes, cases[i].bytes);
         assert_string_equal(trace_file_name(trace, trace->kernels[0].collective), "allreduce");
         assert_int_equal(trace->events[1].bytes, -1);
-        trace_file_close(trace);
     }
 }
 
@@ -447,7 +442,6 @@ TEST(operators_keep_the_work_that_they_state)
     assert_int_equal(trace->events[1].detail, NO_DETAIL);
     assert_int_equal(trace->events[2].detail, NO_DETAIL);
     assert_int_equal(trace->operators[trace->events[3].detail].flops, 81920);
-    trace_file_close(trace);
 }
 
 #define SPACED  "\"Input Dims\":[[8, 32],\n [], [[4],[2, 2]]],\"Sequence number\":7"
@@ -467,7 +461,6 @@ TEST(operators_keep_dimensions_and_sequence_numbers)
     assert_int_equal(forward->forward_thread, 0);
     assert_int_equal(backward->forward_thread, 3);
     assert_int_equal(trace->events[2].detail, NO_DETAIL);
-    trace_file_close(trace);
 }
 
 TEST(python_calls_are_rows_of_their_own)
@@ -495,7 +488,6 @@ TEST(python_calls_are_rows_of_their_own)
                         "<built-in method item of Tensor object>");
     assert_int_equal(frames[1].from, 0);
     assert_false(frames[0].is_stack || frames[1].is_stack);
-    trace_file_close(trace);
 }
 
 TEST(stacks_of_operators_stand_in_for_calls)
@@ -513,7 +505,6 @@ TEST(stacks_of_operators_stand_in_for_calls)
     assert_string_equal(trace_file_name(trace, trace->frames[0].name),
                         "lib/torch/x.py(3): step;train.py(5): <module>");
     assert_int_equal(trace->frames[0].start_ns, 6000);
-    trace_file_close(trace);
 }
 
 TEST(times_are_exact_to_the_nanosecond)
@@ -611,7 +602,6 @@ TEST(a_bad_event_costs_itself_only)
         assert_false(trace->partial);
         assert_true(trace->bad_reason[0] != '\0');
         assert_true(trace->bad_offset > (int64_t)strlen(GOOD));
-        trace_file_close(trace);
     }
 }
 
@@ -643,7 +633,6 @@ TEST(odd_but_valid_events_are_kept)
             fail_msg("%s: %s", cases[i].event, trace->bad_reason);
         assert_string_equal(trace_file_name(trace, trace->events[0].name), cases[i].name);
         assert_int_equal(trace->events[0].start_ns, cases[i].start_ns);
-        trace_file_close(trace);
     }
 }
 
@@ -670,7 +659,6 @@ TEST(an_event_of_another_day_is_left_out)
         assert_int_equal(trace->stray_count, starts[i].strays);
         assert_int_equal(trace->event_count, 4 - starts[i].strays);
         assert_int_equal(trace->bad_count, 0);
-        trace_file_close(trace);
     }
 }
 
@@ -694,7 +682,6 @@ TEST(nesting_and_length_of_an_event_are_bounded)
     assert_int_equal(trace->event_count, 1);
     assert_int_equal(trace->bad_count, 2);
     assert_false(trace->partial);
-    trace_file_close(trace);
     free(text);
 }
 
@@ -734,7 +721,7 @@ TEST(a_trace_cut_at_any_byte_gives_what_was_whole)
         assert_int_equal(trace->bad_count, 0);
         assert_int_equal(trace->partial, cut <= end);
         assert_int_equal(trace->partial, trace->partial_reason[0] != '\0');
-        trace_file_close(trace);
+        test_release();
     }
 }
 
@@ -824,7 +811,6 @@ TEST(a_trace_without_events_is_a_trace)
         struct trace_file *trace = read_text(texts[i]);
         assert_int_equal(trace->event_count, 0);
         assert_false(trace->partial);
-        trace_file_close(trace);
     }
 }
 
@@ -862,7 +848,6 @@ TEST(events_across_windows_are_whole)
         assert_int_equal(trace->events[i].start_ns, 1000LL * i + i % 1000);
         assert_int_equal(strlen(trace_file_name(trace, trace->events[i].name)), 2 + i % 37);
     }
-    trace_file_close(trace);
     free(text);
 }
 
@@ -988,7 +973,6 @@ static void check_two_threads(const char *bytes, size_t length, const struct tra
     assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
     trace = read_on(&all, bytes, length);
     check_same(one, trace);
-    trace_file_close(trace);
 }
 
 /* One core has one reader. Two read a plain file themselves, or what another thread inflates. The
@@ -1009,7 +993,6 @@ TEST(two_threads_read_what_one_does)
             check_two_threads(text, strlen(text), trace);
             packed = gzip(text, strlen(text), &size);
             check_two_threads(packed, size, trace);
-            trace_file_close(trace);
             free(text);
         }
 }
