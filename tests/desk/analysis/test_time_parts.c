@@ -237,5 +237,6 @@ TEST(sums_hold_for_any_trace)
         }
         split_made(&split);
         check_sums(&split);
+        test_release();
     }
 }

@@ -433,6 +433,7 @@ TEST(figures_agree_with_a_table_of_moments)
             check_usage(&analysed.timeline.devices[0].usage, table, 0);
         check_step(&analysed.steps.items[0], table, 3, 40);
         check_step(&analysed.steps.items[1], table, 40, 59);
+        test_release();
     }
 }
 

@@ -130,6 +130,7 @@ TEST(parts_sum_to_the_nanosecond)
         base.noise = new.noise = 0.2;
         new.operator_us[round % OPERATORS] = 0;
         compare_runs_made(&pair, &base, &new, &random);
+        test_release();
     }
 }
 
@@ -147,6 +148,7 @@ TEST(equal_runs_name_nothing)
         new.pace = 0.93 + 0.14 * (double)random_uniform(&random);
         compare_runs_made(&pair, &usual, &new, &random);
         called += count_outstanding(&pair.change) > 0;
+        test_release();
     }
     print_message("%d of %d equal pairs called\n", called, ROUNDS);
     assert_in_range(called, 0, ROUNDS / 100);
@@ -190,6 +192,7 @@ TEST(what_was_planted_is_named)
         found += part_named(&pair.change, name)->stands_out &&
                  strcmp(pair.change.parts[0].name, name) == 0;
         others += count_outstanding(&pair.change) - part_named(&pair.change, name)->stands_out;
+        test_release();
     }
     print_message("%d of %d planted changes called first, %d others called\n", found, ROUNDS,
                   others);
