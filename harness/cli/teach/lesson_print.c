@@ -5,7 +5,7 @@
 
 #include "harness/base/words/text.h"
 #include "harness/desk/compare/trial/trial.h"
-#include "harness/lab/experiment/effect_words.h"
+#include "harness/lab/experiment/result.h"
 #include "harness/lab/result/result_summary.h"
 #include "harness/text/json.h"
 #include "harness/text/wrap.h"

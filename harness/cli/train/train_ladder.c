@@ -8,7 +8,7 @@
 #include "harness/bench/interrupt.h"
 #include "harness/cli/train/sweep_output.h"
 #include "harness/cli/train/train_output.h"
-#include "harness/lab/experiment/effect_words.h"
+#include "harness/lab/experiment/result.h"
 #include "harness/lab/experiment/parent/progress.h"
 #include "harness/lab/search/ladder.h"
 #include "harness/text/wrap.h"

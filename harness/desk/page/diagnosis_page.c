@@ -6,7 +6,6 @@
 #include "harness/desk/analysis/summary.h"
 #include "harness/desk/analysis/tables/spans.h"
 #include "harness/desk/page/diagnosis_ranks.h"
-#include "harness/desk/page/program_page.h"
 #include "harness/desk/page/snapshot_page.h"
 #include "harness/desk/page/tables/diagnosis_tables.h"
 #include "harness/desk/page/timeline_text.h"

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "harness/base/facts/cpu_times.h"
+#include "harness/base/figures/change_text.h"
 #include "harness/desk/diagnosis/rules/finding.h"
 #include "harness/device/device.h"
 #include "harness/lab/experiment/protocol.h"
@@ -117,3 +118,13 @@ struct scenario_result {
 
 /* Frees what the result owns; allowed on a result of zeros, and twice. */
 void scenario_result_release(struct scenario_result *result);
+
+/* --- Effects and what is expected of them in words, the same in tables, reasons and explain --- */
+
+/* `direction` is the one that the effect's factor was computed in. */
+struct change_text effect_words(const struct effect *effect, enum metric metric,
+                                enum direction direction);
+
+/* "at least 1.25x faster", "down 2x to 4x"; 0: no bound, and "faster" or "down" without any. */
+void effect_bounds(char *text, size_t size, enum metric metric, enum direction direction,
+                   double least, double most);

@@ -8,7 +8,7 @@
 #include "harness/base/figures/statistics.h"
 #include "harness/base/rows.h"
 #include "harness/base/words/text.h"
-#include "harness/lab/experiment/effect_words.h"
+#include "harness/lab/experiment/result.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #include "harness/lab/result/result_summary.h"
 
 #include "harness/base/words/text.h"
-#include "harness/lab/experiment/effect_words.h"
+#include "harness/lab/experiment/result.h"
 
 #include <math.h>
 #include <stdio.h>

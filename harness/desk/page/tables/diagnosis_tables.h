@@ -8,6 +8,7 @@
 
 #include "harness/desk/analysis/summary.h"
 #include "harness/desk/diagnosis/diagnosis.h"
+#include "harness/desk/diagnosis/program_times.h"
 #include "harness/text/page.h"
 
 /* Those of which the trace has something; the first rows of each. */
@@ -55,3 +56,8 @@ struct longest_gaps longest_gaps_of(struct arena *arena, const struct summary *s
 /* A table of the first few: when each begins, in the file's microseconds, between which work, what
  * the host did and in which line of the program. Nothing, if no device works in the trace. */
 void longest_gaps_print(const struct page *page, const struct summary *summary);
+
+/* Where the wall time of a recorded program went. */
+struct page;
+
+void program_page(const struct page *page, const struct program_times *times);
