@@ -58,6 +58,4 @@ struct longest_gaps longest_gaps_of(struct arena *arena, const struct summary *s
 void longest_gaps_print(const struct page *page, const struct summary *summary);
 
 /* Where the wall time of a recorded program went. */
-struct page;
-
 void program_page(const struct page *page, const struct program_times *times);
