@@ -1,6 +1,7 @@
 /* The flags of commands that measure: which device, on what data, how often. */
 #pragma once
 
+#include "harness/base/status.h"
 #include "harness/cli/line/flags.h"
 #include "harness/device/device.h"
 #include "harness/lab/experiment/protocol.h"
@@ -63,3 +64,12 @@ option_take flags_take_data, flags_take_seed;
         "ranks", "N", "processes of scenarios of the group ranks, instead of as many as they say", \
             2, value_count, .offset = offsetof(struct flags, ranks), .least = 2, .most = 1024      \
     }
+
+/* A command as one of several ranks. */
+
+/* For one rank: nothing. In a job that a launcher started: the process joins it, and all but the
+ * first rank write nothing to standard output from then on. Else the process becomes the launcher,
+ * which starts this very command again as each rank, and does not return; what the first rank
+ * writes to standard output goes to `output`. NO_LIBRARY says what is missing, BAD_USAGE that the
+ * job has another number of ranks. */
+enum status rank_job_enter(int ranks, int output);

@@ -4,7 +4,7 @@
  *
  * In the ranks, which the launcher has started, the same call joins the job; only the first one
  * goes on writing. */
-#include "harness/cli/job/rank_job.h"
+#include "harness/cli/job/job_flags.h"
 
 #include "harness/base/rows.h"
 #include "harness/device/many_ranks.h"

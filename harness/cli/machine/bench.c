@@ -16,7 +16,6 @@
 #include "harness/bench/counters.h"
 #include "harness/bench/interrupt.h"
 #include "harness/cli/job/job_flags.h"
-#include "harness/cli/job/rank_job.h"
 #include "harness/cli/line/commands.h"
 #include "harness/cli/line/values.h"
 #include "harness/cli/machine/against.h"

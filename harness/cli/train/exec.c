@@ -5,7 +5,6 @@
  * `run` knows the values of, such as the ceilings, have theirs from an earlier child. */
 #include "harness/cli/job/choose.h"
 #include "harness/cli/job/job_flags.h"
-#include "harness/cli/job/rank_job.h"
 #include "harness/cli/job/written_trace.h"
 #include "harness/cli/line/commands.h"
 #include "harness/device/many_ranks.h"

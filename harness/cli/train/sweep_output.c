@@ -3,8 +3,6 @@
  *
  * The JSON has the same rows in Google Benchmark's format, which `compare` reads, and the rounds
  * one by one. */
-#include "harness/cli/train/sweep_output.h"
-
 #include "harness/base/figures/quantity.h"
 #include "harness/base/figures/statistics.h"
 #include "harness/base/words/text.h"

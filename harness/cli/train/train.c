@@ -2,16 +2,13 @@
  * fixes.
  *
  * Every knob is a flag, made from the table that scenarios use too. The measuring is lab/search;
- * what is printed is train_output.h, sweep_output.h and train_ladder.h. All that could refuse the
+ * what is printed is train_output.h. All that could refuse the
  * call is tried before the training: it may take hours. */
 #include "harness/base/system/atomic_file.h"
 #include "harness/bench/interrupt.h"
 #include "harness/cli/job/job_flags.h"
-#include "harness/cli/job/rank_job.h"
 #include "harness/cli/job/written_trace.h"
 #include "harness/cli/line/commands.h"
-#include "harness/cli/train/sweep_output.h"
-#include "harness/cli/train/train_ladder.h"
 #include "harness/cli/train/train_output.h"
 #include "harness/desk/diagnosis/diagnosis.h"
 #include "harness/device/many_ranks.h"

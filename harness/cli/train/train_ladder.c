@@ -1,12 +1,9 @@
 /* Rungs are printed as they come, and the settings at the end as a command to copy; the document is
  * printed as a whole at the end. The ladder itself is in harness/lab/search. */
-#include "harness/cli/train/train_ladder.h"
-
 #include "harness/base/clock.h"
 #include "harness/base/rows.h"
 #include "harness/base/words/text.h"
 #include "harness/bench/interrupt.h"
-#include "harness/cli/train/sweep_output.h"
 #include "harness/cli/train/train_output.h"
 #include "harness/lab/experiment/result.h"
 #include "harness/lab/experiment/parent/progress.h"

@@ -1,9 +1,11 @@
 /* The output of `train`: its measurements, for people and as JSON. */
 #pragma once
 
+#include "harness/cli/job/job_flags.h"
 #include "harness/desk/diagnosis/diagnosis.h"
 #include "harness/lab/result/utilisation.h"
 #include "harness/lab/search/measure.h"
+#include "harness/lab/search/sweep.h"
 #include "harness/text/json.h"
 #include "harness/text/page.h"
 
@@ -44,3 +46,24 @@ enum status train_report_json(const struct train_report *report);
 
 /* Members of an object: every figure of a measurement as a flat number. */
 void train_json(struct json *json, cJSON *object, const struct measurement *measurement);
+
+/* Prints the outcome of a sweep, for people and as JSON. */
+
+/* A row per value, or a table with a row for each value of the first knob and a column for each of
+ * the second; then what is enough. */
+enum status sweep_print(const struct page *page, const struct knob_sweep *sweep);
+
+/* Says so if others used the cores while something was measured. */
+void sweep_print_loss(const struct page *page, const struct cpu_loss *loss);
+
+/* The same as JSON on standard output, with rows for Google Benchmark's tools. */
+enum status sweep_print_json(const struct knob_sweep *sweep, struct device *device);
+
+/* `train --ladder`: profile, find, fix and profile again, and what came of it. */
+
+/* From `config`, which is not resolved, or from all that is wrong where it sets nothing that a fix
+ * changes. `thorough`: then what the trace does not show. No device is open. Prints each rung once
+ * it is measured, then how the ladder ended and the settings as a command; as JSON all at once.
+ * After an error or an interrupt what was measured before it is printed. */
+enum status train_ladder(const struct flags *flags, const struct training_config *config,
+                         double budget_seconds, bool thorough);

@@ -5,10 +5,8 @@
 #include "harness/base/figures/quantity.h"
 #include "harness/desk/analysis/summary.h"
 #include "harness/desk/analysis/tables/spans.h"
-#include "harness/desk/page/diagnosis_ranks.h"
 #include "harness/desk/page/snapshot_page.h"
 #include "harness/desk/page/tables/diagnosis_tables.h"
-#include "harness/desk/page/timeline_text.h"
 #include "harness/text/catalogue.h"
 
 #include <ctype.h>

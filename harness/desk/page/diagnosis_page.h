@@ -1,5 +1,5 @@
 /* A diagnosis for people: what was read, where the step's time went, what is wrong, and the tables
- * that one looks at next. The ranks of a run have one page together (diagnosis_ranks.h). */
+ * that one looks at next. The ranks of a run have one page together (diagnosis_ranks()). */
 #pragma once
 
 #include "harness/desk/diagnosis/checklist.h"
@@ -9,7 +9,7 @@
 /* Printed beside the usual, or instead. */
 struct diagnosis_view {
     int only;     /* the trace whose page it is; -1: one page for a run, else one for each trace */
-    int timeline; /* steps to draw (timeline_text.h), of a run those of its slow rank; 0: none */
+    int timeline; /* steps to draw (timeline_text()), of a run those of its slow rank; 0: none */
     bool thresholds;
     bool checklist; /* instead of tables and findings: the seven questions */
     bool unnamed;   /* without what tells the answer: name of the file, headline and findings */

@@ -1,8 +1,6 @@
 /* A drawing in letters. Each column is FINE cells, painted by all bars of a row; its letter is the
  * one that most cells have. A bar that stands for several short ones paints as many cells as these
  * fill together. */
-#include "harness/desk/page/timeline_text.h"
-
 #include "harness/base/figures/quantity.h"
 #include "harness/base/words/text.h"
 #include "harness/desk/analysis/excerpt.h"

@@ -1,10 +1,8 @@
 /* A record's type says which list of members goes through it, in both directions. The lists of a
- * result's structs are those of result files (result_members.h). */
+ * result's structs are those of result files (records.h). */
 #include "harness/lab/experiment/records.h"
 
 #include "harness/base/system/files.h"
-#include "harness/lab/experiment/result_members.h"
-
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>

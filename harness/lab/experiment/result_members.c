@@ -1,6 +1,6 @@
 /* The overhead of tracing is derived from other members: it is written for readers of result files,
  * and not read back. A metric that was not measured is left out, and reads as NaN. */
-#include "harness/lab/experiment/result_members.h"
+#include "harness/lab/experiment/records.h"
 
 #include <limits.h>
 #include <stdlib.h>

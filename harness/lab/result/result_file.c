@@ -1,5 +1,5 @@
 /* The document grows in memory and is written as a whole after each addition, in place of the file
- * before. A scenario's measurements have the members of result_members.h, as in the records of a
+ * before. A scenario's measurements have the members of records.h, as in the records of a
  * child; all its other members are derived here. */
 #include "harness/lab/result/result_file.h"
 
@@ -7,7 +7,7 @@
 #include "harness/base/system/atomic_file.h"
 #include "harness/base/words/text.h"
 #include "harness/bench/device_context.h"
-#include "harness/lab/experiment/result_members.h"
+#include "harness/lab/experiment/records.h"
 #include "harness/lab/experiment/verdict.h"
 #include "harness/lab/kernel/kernel_output.h"
 #include "harness/lab/result/result_findings.h"
