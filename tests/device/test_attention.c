@@ -249,10 +249,9 @@ static void assert_like_ours(struct cpu_device_test *test, const struct attentio
     tensors_free(test, &t);
 }
 
-TEST(the_librarys_attention_is_ours_to_rounding)
+DEVICE_TEST(the_librarys_attention_is_ours_to_rounding)
 {
     const int tokens[] = { TOKENS, on_the_stand_in() ? SEVERAL : MANY };
-    struct cpu_device_test *test = *state;
     struct attention_shape of = shape;
 
     if (!has_attention(test))
@@ -331,10 +330,9 @@ static void unpack(struct cpu_device_test *test, const struct tensors *t,
               .tokens = of->tokens));
 }
 
-TEST(packed_heads_need_no_copies)
+DEVICE_TEST(packed_heads_need_no_copies)
 {
     const int tokens[] = { TOKENS, on_the_stand_in() ? SEVERAL : MANY };
-    struct cpu_device_test *test = *state;
 
     if (!has_attention(test))
         skip();
@@ -362,9 +360,8 @@ TEST(packed_heads_need_no_copies)
     }
 }
 
-TEST(a_graph_captures_it)
+DEVICE_TEST(a_graph_captures_it)
 {
-    struct cpu_device_test *test = *state;
     struct graph *graph;
     struct tensors t;
     size_t bytes;
@@ -384,9 +381,8 @@ TEST(a_graph_captures_it)
     tensors_free(test, &t);
 }
 
-TEST(nothing_is_planned_during_a_capture)
+DEVICE_TEST(nothing_is_planned_during_a_capture)
 {
-    struct cpu_device_test *test = *state;
     struct graph *graph = NULL;
     size_t bytes = 77;
 
@@ -400,9 +396,8 @@ TEST(nothing_is_planned_during_a_capture)
     assert_null(graph);
 }
 
-TEST(what_it_cannot_do_is_said)
+DEVICE_TEST(what_it_cannot_do_is_said)
 {
-    struct cpu_device_test *test = *state;
     struct attention_shape other = shape, unplanned = shape;
     struct tensors t = { 0 };
     size_t bytes = 77;
@@ -427,7 +422,7 @@ TEST(what_it_cannot_do_is_said)
 /* Statuses of cudnn_errors.c: no compilation (NVRTC is missing), no memory, an error of the driver.
  * Another engine is tried, and where none is left the caller takes its own kernels. A bad parameter
  * is our mistake. */
-TEST(an_engine_that_fails_is_passed_over)
+DEVICE_TEST(an_engine_that_fails_is_passed_over)
 {
     static const struct {
         const char *plans;
@@ -444,7 +439,6 @@ TEST(an_engine_that_fails_is_passed_over)
         { "2000,0", STATUS_OK },
         { "3000,2000", STATUS_INTERNAL },
     };
-    struct cpu_device_test *test = *state;
 
     if (!has_attention(test) || !on_the_stand_in())
         skip();
@@ -466,9 +460,8 @@ TEST(an_engine_that_fails_is_passed_over)
 }
 
 /* Each call to cuDNN fails in turn, on the stand-in for it; nothing may be lost or left behind. */
-TEST(each_failing_call_is_an_error)
+DEVICE_TEST(each_failing_call_is_an_error)
 {
-    struct cpu_device_test *test = *state;
     enum { CALLS_FOR_AN_ENGINE = 8 }; /* at most: one that fails is passed over */
     int failures = 0, in_a_row = 0;
 

@@ -77,10 +77,9 @@ static const struct activity *cause_of(const struct activity *work)
     return cause;
 }
 
-TEST(every_kernel_has_exactly_one_launch)
+DEVICE_TEST(every_kernel_has_exactly_one_launch)
 {
     enum { LAUNCHES = 300 };
-    struct cpu_device_test *test = *state;
     float *x = cpu_device_memory(test->device, ELEMENTS * sizeof *x);
     int64_t end_of_last = 0;
     int kernels = 0;
@@ -112,9 +111,8 @@ TEST(every_kernel_has_exactly_one_launch)
     OK(device_free(test->device, NULL, ALLOCATE_DIRECT, x));
 }
 
-TEST(products_are_named_by_type_transposes_and_shape)
+DEVICE_TEST(products_are_named_by_type_transposes_and_shape)
 {
-    struct cpu_device_test *test = *state;
     float *x = cpu_device_memory(test->device, 16384);
     struct gemm gemm = { .c = x,
                          .a = x,
@@ -141,10 +139,9 @@ TEST(products_are_named_by_type_transposes_and_shape)
     OK(device_free(test->device, NULL, ALLOCATE_DIRECT, x));
 }
 
-TEST(copies_say_direction_memory_and_bytes)
+DEVICE_TEST(copies_say_direction_memory_and_bytes)
 {
     enum { LARGE = 3 * 1024 * 1024 + 5 };
-    struct cpu_device_test *test = *state;
     unsigned char *device = cpu_device_memory(test->device, 2 * LARGE), *pageable, *pinned;
     const struct activity *copy;
 
@@ -185,10 +182,9 @@ TEST(copies_say_direction_memory_and_bytes)
     OK(device_free(test->device, NULL, ALLOCATE_DIRECT, device));
 }
 
-TEST(nodes_carry_the_launch_of_their_graph)
+DEVICE_TEST(nodes_carry_the_launch_of_their_graph)
 {
     enum { NODES = 5, LAUNCHES = 3 };
-    struct cpu_device_test *test = *state;
     float *x = cpu_device_memory(test->device, ELEMENTS * sizeof *x);
     int seen[NODES] = { 0 };
     uint32_t id = 0;
@@ -223,9 +219,8 @@ TEST(nodes_carry_the_launch_of_their_graph)
     OK(device_free(test->device, NULL, ALLOCATE_DIRECT, x));
 }
 
-TEST(waits_are_recorded_twice_as_call_and_as_wait)
+DEVICE_TEST(waits_are_recorded_twice_as_call_and_as_wait)
 {
-    struct cpu_device_test *test = *state;
     struct event *event;
     const struct activity *wait;
 
@@ -250,13 +245,12 @@ TEST(waits_are_recorded_twice_as_call_and_as_wait)
     event_destroy(event);
 }
 
-TEST(allocations_and_releases_cancel_out_by_address)
+DEVICE_TEST(allocations_and_releases_cancel_out_by_address)
 {
     static const char *const names[] = { "cudaMalloc", "cudaMallocAsync", "cudaHostAlloc",
                                          "cudaFree",   "cudaFreeAsync",   "cudaFreeHost" };
     static const enum activity_memory kinds[] = { ACTIVITY_MEMORY_DEVICE, ACTIVITY_MEMORY_DEVICE,
                                                   ACTIVITY_MEMORY_PINNED };
-    struct cpu_device_test *test = *state;
     void *direct, *ordered, *pinned;
     int64_t bytes = 0;
     int found = 0;
@@ -285,9 +279,8 @@ TEST(allocations_and_releases_cancel_out_by_address)
     assert_int_equal(bytes, 0);
 }
 
-TEST(phases_nest_and_belong_to_their_thread)
+DEVICE_TEST(phases_nest_and_belong_to_their_thread)
 {
-    struct cpu_device_test *test = *state;
     const struct activity *step, *forward;
 
     begin(test);
@@ -302,9 +295,8 @@ TEST(phases_nest_and_belong_to_their_thread)
     assert_int_equal(step->thread, gettid());
 }
 
-TEST(streams_have_numbers_of_their_own)
+DEVICE_TEST(streams_have_numbers_of_their_own)
 {
-    struct cpu_device_test *test = *state;
     struct stream *first, *second;
     const struct activity *set;
     uint32_t numbers[2];

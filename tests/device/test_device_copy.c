@@ -34,9 +34,8 @@ static int64_t waits(const struct cpu_device_test *test)
     return device_counters(test->device).synchronizations;
 }
 
-TEST(every_way_of_copying_delivers_every_byte)
+DEVICE_TEST(every_way_of_copying_delivers_every_byte)
 {
-    struct cpu_device_test *test = *state;
     unsigned char *device = cpu_device_memory(test->device, 2 * LARGE), *host[2];
 
     for (int ways = 0; ways < 16; ways++) {
@@ -59,9 +58,8 @@ TEST(every_way_of_copying_delivers_every_byte)
     OK(device_free(test->device, NULL, ALLOCATE_DIRECT, device));
 }
 
-TEST(bytes_are_counted_by_direction)
+DEVICE_TEST(bytes_are_counted_by_direction)
 {
-    struct cpu_device_test *test = *state;
     unsigned char *device = cpu_device_memory(test->device, 4096), host[1000];
     struct device_counters before = device_counters(test->device), after;
 
@@ -80,7 +78,7 @@ TEST(bytes_are_counted_by_direction)
 }
 
 /* Says which of the eight host copies block until the device is done. */
-TEST(copies_wait_as_cudas_do)
+DEVICE_TEST(copies_wait_as_cudas_do)
 {
     static const struct {
         enum copy_kind kind;
@@ -92,7 +90,6 @@ TEST(copies_wait_as_cudas_do)
         { COPY_DEVICE_TO_HOST, false, true, true },   { COPY_DEVICE_TO_HOST, false, false, true },
         { COPY_DEVICE_TO_DEVICE, true, true, false }, { COPY_DEVICE_TO_DEVICE, true, false, false },
     };
-    struct cpu_device_test *test = *state;
     unsigned char *device = cpu_device_memory(test->device, 256), pageable[64] = { 0 }, *pinned;
 
     OK(host_alloc(test->device, true, 64, (void **)&pinned));
@@ -140,7 +137,7 @@ static void *open_later(void *context)
     return NULL;
 }
 
-TEST(synchronous_copies_wait_for_what_their_stream_has_queued)
+DEVICE_TEST(synchronous_copies_wait_for_what_their_stream_has_queued)
 {
     static const struct {
         enum copy_kind kind;
@@ -149,7 +146,6 @@ TEST(synchronous_copies_wait_for_what_their_stream_has_queued)
                    { COPY_HOST_TO_DEVICE, false },
                    { COPY_DEVICE_TO_HOST, true },
                    { COPY_DEVICE_TO_HOST, false } };
-    struct cpu_device_test *test = *state;
     unsigned char *device = cpu_device_memory(test->device, 64), pageable[64] = { 0 }, *pinned;
 
     OK(host_alloc(test->device, true, 64, (void **)&pinned));
@@ -169,9 +165,8 @@ TEST(synchronous_copies_wait_for_what_their_stream_has_queued)
     OK(device_free(test->device, NULL, ALLOCATE_DIRECT, device));
 }
 
-TEST(a_pageable_source_is_free_again_at_the_return)
+DEVICE_TEST(a_pageable_source_is_free_again_at_the_return)
 {
-    struct cpu_device_test *test = *state;
     unsigned char *device = cpu_device_memory(test->device, 8192), source[8192], back[8192];
 
     fill_pattern(source, sizeof source, 3);
@@ -184,9 +179,8 @@ TEST(a_pageable_source_is_free_again_at_the_return)
     OK(device_free(test->device, NULL, ALLOCATE_DIRECT, device));
 }
 
-TEST(a_pinned_source_is_read_when_its_turn_comes)
+DEVICE_TEST(a_pinned_source_is_read_when_its_turn_comes)
 {
-    struct cpu_device_test *test = *state;
     unsigned char *device = cpu_device_memory(test->device, 64), *source, back[64];
 
     OK(host_alloc(test->device, true, 64, (void **)&source));
@@ -202,10 +196,9 @@ TEST(a_pinned_source_is_read_when_its_turn_comes)
 }
 
 /* Eight pageable copies in a row use each staging buffer twice. */
-TEST(staging_buffers_are_not_overwritten_early)
+DEVICE_TEST(staging_buffers_are_not_overwritten_early)
 {
     enum { COPIES = 8, BYTES = 1000 };
-    struct cpu_device_test *test = *state;
     unsigned char *device = cpu_device_memory(test->device, COPIES * BYTES);
     unsigned char source[BYTES], back[COPIES * BYTES];
 
@@ -218,9 +211,8 @@ TEST(staging_buffers_are_not_overwritten_early)
     OK(device_free(test->device, NULL, ALLOCATE_DIRECT, device));
 }
 
-TEST(memsets_set_every_byte_and_no_other)
+DEVICE_TEST(memsets_set_every_byte_and_no_other)
 {
-    struct cpu_device_test *test = *state;
     unsigned char *device = cpu_device_memory(test->device, 300), back[300];
 
     OK(device_memset(test->stream, device, 9, 300));
@@ -230,9 +222,8 @@ TEST(memsets_set_every_byte_and_no_other)
     OK(device_free(test->device, NULL, ALLOCATE_DIRECT, device));
 }
 
-TEST(copies_that_cannot_be_meant_are_refused)
+DEVICE_TEST(copies_that_cannot_be_meant_are_refused)
 {
-    struct cpu_device_test *test = *state;
     unsigned char *device = cpu_device_memory(test->device, 4096), host[64] = { 0 };
     struct device_counters before = device_counters(test->device), after;
     static const enum copy_kind kinds[] = { COPY_HOST_TO_DEVICE, COPY_DEVICE_TO_HOST,

@@ -277,10 +277,9 @@ TEST(batches_with_strides_are_right)
 }
 
 /* One primitive is run by several workers at once, each with memory and scratch of its own. */
-TEST(streams_share_plans)
+DEVICE_TEST(streams_share_plans)
 {
     enum { STREAMS = 3, SIZE = 64, TIMES = 200 };
-    struct cpu_device_test *test = *state;
     struct stream *streams[STREAMS];
     float *memory = cpu_device_memory(test->device, (2 + STREAMS) * SIZE * SIZE * sizeof *memory);
     float *a = memory, *b = memory + SIZE * SIZE, host[SIZE * SIZE];
@@ -315,11 +314,10 @@ TEST(streams_share_plans)
 
 /* An outer product: its elements are single products, exact in fp32 and then rounded once. The
  * magnitudes go beyond fp16's on both ends, but stay normal in fp32 and bf16. */
-TEST(results_are_rounded_to_nearest_even)
+DEVICE_TEST(results_are_rounded_to_nearest_even)
 {
     enum { SIZE = 96 };
     static const enum dtype types[] = { DTYPE_BF16, DTYPE_F16 };
-    struct cpu_device_test *test = *state;
     struct random random = random_seed(test_seed(), 2);
 
     for (size_t t = 0; t < ARRAY_SIZE(types); t++) {
@@ -514,10 +512,9 @@ static bool run_and_compare(struct cpu_device_test *test, struct gemm gemm, bool
 
 /* By the library, and by the kernels that take its place: both as they should be. A library may
  * lack some; of 16 bits, with sizes that are multiples of 8, it has all. */
-TEST(epilogues_and_their_kernels_compute_the_same)
+DEVICE_TEST(epilogues_and_their_kernels_compute_the_same)
 {
     static const int sizes[][3] = { { 1, 32, 1 }, { 5, 64, 7 }, { 33, 96, 65 }, { 104, 32, 136 } };
-    struct cpu_device_test *test = *state;
     const bool has_epilogues = device_properties(test->device)->gemm_epilogues;
     int lacking = 0;
 
@@ -556,9 +553,8 @@ TEST(epilogues_and_their_kernels_compute_the_same)
         print_message("%d products have no kernel\n", lacking);
 }
 
-TEST(a_device_without_epilogues_says_so)
+DEVICE_TEST(a_device_without_epilogues_says_so)
 {
-    struct cpu_device_test *test = *state;
     float *x = cpu_device_memory(test->device, 4096);
     struct gemm gemm = { .c = x,
                          .a = x,
@@ -580,9 +576,8 @@ TEST(a_device_without_epilogues_says_so)
     OK(device_free(test->device, NULL, ALLOCATE_DIRECT, x));
 }
 
-TEST(impossible_products_are_refused)
+DEVICE_TEST(impossible_products_are_refused)
 {
-    struct cpu_device_test *test = *state;
     float *x = cpu_device_memory(test->device, 4096);
     const struct gemm good = {
         .c = x, .a = x, .b = x, .m = 4, .n = 4, .k = 4, .batch = 1, .lda = 4, .ldb = 4, .ldc = 4

@@ -6,9 +6,8 @@
 
 enum { ELEMENTS = 64 };
 
-TEST(recorded_work_runs_at_the_launch_and_not_before)
+DEVICE_TEST(recorded_work_runs_at_the_launch_and_not_before)
 {
-    struct cpu_device_test *test = *state;
     float *x = cpu_device_memory(test->device, 2 * ELEMENTS * sizeof *x), *one = x + ELEMENTS;
     float host[ELEMENTS];
     struct device_counters before, after;
@@ -39,9 +38,8 @@ TEST(recorded_work_runs_at_the_launch_and_not_before)
 }
 
 /* A product is resolved at the capture; pinned copies, device copies and memsets are nodes too. */
-TEST(everything_but_pageable_copies_can_be_recorded)
+DEVICE_TEST(everything_but_pageable_copies_can_be_recorded)
 {
-    struct cpu_device_test *test = *state;
     float *x = cpu_device_memory(test->device, 4096), *pinned, *y = x + ELEMENTS, host[ELEMENTS];
     struct graph *graph;
 
@@ -80,10 +78,9 @@ TEST(everything_but_pageable_copies_can_be_recorded)
 }
 
 /* Its library is loaded and its kernel chosen in the capture, which stays valid. */
-TEST(a_product_with_an_epilogue_is_recorded_at_first_use)
+DEVICE_TEST(a_product_with_an_epilogue_is_recorded_at_first_use)
 {
     enum { N = 32 };
-    struct cpu_device_test *test = *state;
     float *x = cpu_device_memory(test->device, 4 * N * N * sizeof *x), *y = x + N * N, host[N * N];
     struct gemm gemm = { .c = y,
                          .a = x,
@@ -255,9 +252,8 @@ TEST(forbidden_calls_are_refused_and_end_the_capture)
 }
 
 /* Not when it is captured, but at every launch, each time anew. */
-TEST(a_recorded_event_is_made_by_every_launch)
+DEVICE_TEST(a_recorded_event_is_made_by_every_launch)
 {
-    struct cpu_device_test *test = *state;
     int64_t records = device_counters(test->device).event_records;
     struct event *before, *between;
     struct graph *graph;
@@ -352,9 +348,8 @@ static void *end_elsewhere(void *argument)
                : test;
 }
 
-TEST(a_capture_belongs_to_its_thread)
+DEVICE_TEST(a_capture_belongs_to_its_thread)
 {
-    struct cpu_device_test *test = *state;
     struct graph *graph;
     pthread_t thread;
     void *failed;
@@ -368,9 +363,8 @@ TEST(a_capture_belongs_to_its_thread)
     assert_int_equal(graph_end(test->stream, &graph), STATUS_CAPTURE); /* spoilt by the memset */
 }
 
-TEST(a_stream_may_end_in_the_middle_of_a_capture)
+DEVICE_TEST(a_stream_may_end_in_the_middle_of_a_capture)
 {
-    struct cpu_device_test *test = *state;
     struct stream *stream;
 
     OK(stream_create(test->device, &stream));
@@ -380,9 +374,8 @@ TEST(a_stream_may_end_in_the_middle_of_a_capture)
     OK(device_synchronize(test->device)); /* This thread captures nothing any more. */
 }
 
-TEST(a_graph_may_go_while_it_is_queued)
+DEVICE_TEST(a_graph_may_go_while_it_is_queued)
 {
-    struct cpu_device_test *test = *state;
     struct graph *graph;
     char host[64];
 
@@ -398,9 +391,8 @@ TEST(a_graph_may_go_while_it_is_queued)
 }
 
 /* x += 1, a thousand times, from two streams: each run is whole or the count would be short. */
-TEST(a_graph_never_runs_twice_at_a_time)
+DEVICE_TEST(a_graph_never_runs_twice_at_a_time)
 {
-    struct cpu_device_test *test = *state;
     float *x = cpu_device_memory(test->device, 2 * ELEMENTS * sizeof *x), *one = x + ELEMENTS;
     float host[ELEMENTS];
     struct stream *other;
@@ -424,9 +416,8 @@ TEST(a_graph_never_runs_twice_at_a_time)
 }
 
 /* A graph may need memory of its own: 400 of them, one after the other, must not. */
-TEST(graphs_come_and_go_while_another_stream_is_busy)
+DEVICE_TEST(graphs_come_and_go_while_another_stream_is_busy)
 {
-    struct cpu_device_test *test = *state;
     struct stream *busy;
     unsigned char host[64];
     void *target = cpu_device_memory(test->device, sizeof host);

@@ -42,9 +42,8 @@ static void ordered_free(struct cpu_device_test *test, struct stream *stream, vo
     OK(device_free(test->device, stream, ALLOCATE_STREAM_ORDERED, memory));
 }
 
-TEST(the_books_are_exact)
+DEVICE_TEST(the_books_are_exact)
 {
-    struct cpu_device_test *test = *state;
     struct memory_info before = info_of(test), after;
     struct device_counters counted = device_counters(test->device);
     int64_t page = strcmp(test_device_name(), "cpu") == 0 ? 4096 : 1024; /* what 1000 bytes take */
@@ -70,9 +69,8 @@ TEST(the_books_are_exact)
     assert_int_equal(device_counters(test->device).frees - counted.frees, 2);
 }
 
-TEST(memory_is_aligned)
+DEVICE_TEST(memory_is_aligned)
 {
-    struct cpu_device_test *test = *state;
     void *memory[20];
 
     for (int i = 0; i < 20; i++) {
@@ -86,10 +84,9 @@ TEST(memory_is_aligned)
     OK(device_memory_trim(test->device));
 }
 
-TEST(running_out_says_what_was_asked_used_and_free)
+DEVICE_TEST(running_out_says_what_was_asked_used_and_free)
 {
     static const enum allocation ways[] = { ALLOCATE_DIRECT, ALLOCATE_STREAM_ORDERED };
-    struct cpu_device_test *test = *state;
     void *most = cpu_device_memory(test->device, 12 * MIB), *more;
     struct memory_info before = info_of(test);
     char used[64], left[64];
@@ -134,9 +131,8 @@ static void *free_and_look(void *argument)
 }
 
 /* The message names what would help: the host's limit, and not a smaller device. */
-TEST(a_host_without_memory_names_its_limit)
+DEVICE_TEST(a_host_without_memory_names_its_limit)
 {
-    struct cpu_device_test *test = *state;
     struct rlimit before, low;
     enum status status;
     void *memory;
@@ -158,9 +154,8 @@ TEST(a_host_without_memory_names_its_limit)
 }
 
 /* Whenever the free comes back, all that was queued before it is done. */
-TEST(a_direct_free_waits_for_the_device)
+DEVICE_TEST(a_direct_free_waits_for_the_device)
 {
-    struct cpu_device_test *test = *state;
     struct freeing freeing = { .test = test, .memory = cpu_device_memory(test->device, 4096) };
     pthread_t thread;
 
@@ -177,9 +172,8 @@ TEST(a_direct_free_waits_for_the_device)
     event_destroy(freeing.after);
 }
 
-TEST(the_pool_gives_a_stream_its_own_memory_back_at_once)
+DEVICE_TEST(the_pool_gives_a_stream_its_own_memory_back_at_once)
 {
-    struct cpu_device_test *test = *state;
     void *first, *second;
     int64_t reserved;
 
@@ -196,9 +190,8 @@ TEST(the_pool_gives_a_stream_its_own_memory_back_at_once)
     OK(device_memory_trim(test->device));
 }
 
-TEST(another_stream_gets_it_when_the_work_is_done)
+DEVICE_TEST(another_stream_gets_it_when_the_work_is_done)
 {
-    struct cpu_device_test *test = *state;
     struct stream *other;
     void *first, *early, *late;
 
@@ -222,9 +215,8 @@ TEST(another_stream_gets_it_when_the_work_is_done)
 }
 
 /* On a full device the pool makes the stream wait rather than fail. */
-TEST(a_full_pool_makes_the_stream_wait_for_memory)
+DEVICE_TEST(a_full_pool_makes_the_stream_wait_for_memory)
 {
-    struct cpu_device_test *test = *state;
     struct stream *other;
     struct event *event;
     unsigned char *first, *second, back[16];
@@ -252,9 +244,8 @@ TEST(a_full_pool_makes_the_stream_wait_for_memory)
     OK(device_memory_trim(test->device));
 }
 
-TEST(the_pool_keeps_memory_until_it_is_trimmed_or_needed)
+DEVICE_TEST(the_pool_keeps_memory_until_it_is_trimmed_or_needed)
 {
-    struct cpu_device_test *test = *state;
     struct memory_info before = info_of(test);
     void *memory[8], *direct;
 
@@ -273,9 +264,8 @@ TEST(the_pool_keeps_memory_until_it_is_trimmed_or_needed)
 }
 
 /* Freed neighbours join: a size that only fits into both can be allocated again. */
-TEST(freed_neighbours_join)
+DEVICE_TEST(freed_neighbours_join)
 {
-    struct cpu_device_test *test = *state;
     char *pieces[8], *whole;
     int64_t reserved;
 
@@ -291,10 +281,9 @@ TEST(freed_neighbours_join)
 
 /* Live blocks never overlap, whatever is allocated and freed: each holds a number of its own, which
  * the device writes and the host reads back at the end of its life. */
-TEST(live_memory_is_never_shared)
+DEVICE_TEST(live_memory_is_never_shared)
 {
     enum { SLOTS = 32, TURNS = 1500 };
-    struct cpu_device_test *test = *state;
     struct stream *streams[2] = { test->stream };
     struct {
         unsigned char *memory;
@@ -334,9 +323,8 @@ TEST(live_memory_is_never_shared)
     free(back);
 }
 
-TEST(wrong_releases_are_refused)
+DEVICE_TEST(wrong_releases_are_refused)
 {
-    struct cpu_device_test *test = *state;
     char *direct = cpu_device_memory(test->device, 4096), *pooled, *pinned, *pageable;
 
     pooled = ordered(test, test->stream, 4096);
@@ -366,11 +354,10 @@ TEST(wrong_releases_are_refused)
 }
 
 /* If a GPU uses the host's memory, cached files leave little of it for CUDA to see. */
-TEST(memory_that_the_host_would_give_up_is_capacity)
+DEVICE_TEST(memory_that_the_host_would_give_up_is_capacity)
 {
     enum { LEFT = 1 << 20 };
     const struct device_options options = { .spin_ns = -1 };
-    struct cpu_device_test *test = *state;
     struct device *shared;
     struct memory_info info;
 

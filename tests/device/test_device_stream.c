@@ -8,9 +8,8 @@
 
 enum { ELEMENTS = 64 };
 
-TEST(launches_run_in_order_and_their_results_come_back)
+DEVICE_TEST(launches_run_in_order_and_their_results_come_back)
 {
-    struct cpu_device_test *test = *state;
     float *x = cpu_device_memory(test->device, ELEMENTS * sizeof *x), host[ELEMENTS];
 
     OK(LAUNCH(test->stream, DTYPE_F32, fill, ELEMENTS, .y = x, .value = 1.5f));
@@ -23,9 +22,8 @@ TEST(launches_run_in_order_and_their_results_come_back)
     OK(device_free(test->device, NULL, ALLOCATE_DIRECT, x));
 }
 
-TEST(launches_return_before_the_work_is_done)
+DEVICE_TEST(launches_return_before_the_work_is_done)
 {
-    struct cpu_device_test *test = *state;
     float *x = cpu_device_memory(test->device, ELEMENTS * sizeof *x), host[ELEMENTS];
     struct event *event;
 
@@ -44,9 +42,8 @@ TEST(launches_return_before_the_work_is_done)
 }
 
 /* Arguments are copied at the launch: the caller's struct may go. */
-TEST(arguments_are_taken_at_the_launch)
+DEVICE_TEST(arguments_are_taken_at_the_launch)
 {
-    struct cpu_device_test *test = *state;
     float *x = cpu_device_memory(test->device, ELEMENTS * sizeof *x), host[ELEMENTS];
     struct fill arguments = { .y = x, .value = 4 };
 
@@ -59,9 +56,8 @@ TEST(arguments_are_taken_at_the_launch)
     OK(device_free(test->device, NULL, ALLOCATE_DIRECT, x));
 }
 
-TEST(a_query_that_is_not_ready_leaves_the_last_error_alone)
+DEVICE_TEST(a_query_that_is_not_ready_leaves_the_last_error_alone)
 {
-    struct cpu_device_test *test = *state;
     struct event *event;
     struct status_error before;
 
@@ -76,9 +72,8 @@ TEST(a_query_that_is_not_ready_leaves_the_last_error_alone)
     event_destroy(event);
 }
 
-TEST(other_streams_go_on_while_one_waits)
+DEVICE_TEST(other_streams_go_on_while_one_waits)
 {
-    struct cpu_device_test *test = *state;
     struct stream *other;
     struct event *here, *there;
 
@@ -98,9 +93,8 @@ TEST(other_streams_go_on_while_one_waits)
     stream_destroy(other);
 }
 
-TEST(a_stream_waits_for_an_event_without_the_host)
+DEVICE_TEST(a_stream_waits_for_an_event_without_the_host)
 {
-    struct cpu_device_test *test = *state;
     float *x = cpu_device_memory(test->device, ELEMENTS * sizeof *x), host[ELEMENTS];
     struct device_counters before = device_counters(test->device), after;
     struct stream *other;
@@ -128,9 +122,8 @@ TEST(a_stream_waits_for_an_event_without_the_host)
     OK(device_free(test->device, NULL, ALLOCATE_DIRECT, x));
 }
 
-TEST(an_event_never_recorded_is_ready_and_holds_nobody_up)
+DEVICE_TEST(an_event_never_recorded_is_ready_and_holds_nobody_up)
 {
-    struct cpu_device_test *test = *state;
     struct event *event;
 
     OK(event_create(test->device, true, &event));
@@ -141,9 +134,8 @@ TEST(an_event_never_recorded_is_ready_and_holds_nobody_up)
     event_destroy(event);
 }
 
-TEST(the_last_record_counts_across_streams)
+DEVICE_TEST(the_last_record_counts_across_streams)
 {
-    struct cpu_device_test *test = *state;
     struct stream *other;
     struct event *event;
 
@@ -161,9 +153,8 @@ TEST(the_last_record_counts_across_streams)
     stream_destroy(other);
 }
 
-TEST(events_may_go_while_they_are_pending)
+DEVICE_TEST(events_may_go_while_they_are_pending)
 {
-    struct cpu_device_test *test = *state;
     struct stream *other;
     struct event *event;
 
@@ -178,9 +169,8 @@ TEST(events_may_go_while_they_are_pending)
     stream_destroy(other);
 }
 
-TEST(elapsed_time_is_the_devices_and_adds_up)
+DEVICE_TEST(elapsed_time_is_the_devices_and_adds_up)
 {
-    struct cpu_device_test *test = *state;
     size_t bytes = 4 << 20;
     void *x = cpu_device_memory(test->device, bytes);
     struct event *marks[3], *plain;
@@ -236,9 +226,8 @@ static void *launch_often(void *argument)
 }
 
 /* y += 1 from several threads on one stream: one worker, so none is lost, and all are counted. */
-TEST(several_threads_may_launch_on_one_stream)
+DEVICE_TEST(several_threads_may_launch_on_one_stream)
 {
-    struct cpu_device_test *test = *state;
     float *x = cpu_device_memory(test->device, 2 * ELEMENTS * sizeof *x), host[ELEMENTS];
     struct launcher launcher = { test, x };
     struct device_counters before = device_counters(test->device), after;
@@ -261,9 +250,8 @@ TEST(several_threads_may_launch_on_one_stream)
     OK(device_free(test->device, NULL, ALLOCATE_DIRECT, x));
 }
 
-TEST(destroying_a_stream_waits_for_its_work)
+DEVICE_TEST(destroying_a_stream_waits_for_its_work)
 {
-    struct cpu_device_test *test = *state;
     float *x = cpu_device_memory(test->device, ELEMENTS * sizeof *x), host[ELEMENTS];
     struct stream *other;
 
@@ -277,9 +265,8 @@ TEST(destroying_a_stream_waits_for_its_work)
     OK(device_free(test->device, NULL, ALLOCATE_DIRECT, x));
 }
 
-TEST(the_device_waits_for_all_its_streams)
+DEVICE_TEST(the_device_waits_for_all_its_streams)
 {
-    struct cpu_device_test *test = *state;
     struct stream *streams[3];
     struct event *events[3];
     char *memory = test->gate_target;
@@ -298,9 +285,8 @@ TEST(the_device_waits_for_all_its_streams)
     }
 }
 
-TEST(kernels_exist_for_every_type)
+DEVICE_TEST(kernels_exist_for_every_type)
 {
-    struct cpu_device_test *test = *state;
     void *x = cpu_device_memory(test->device, 256);
     static const uint32_t ones[DTYPE_COUNT] = { 0x3f800000, 0x3f803f80, 0x3c003c00 };
     uint32_t bits;
