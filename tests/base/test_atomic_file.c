@@ -54,8 +54,8 @@ TEST(a_file_is_replaced_and_has_the_usual_permissions)
     mode_t before = umask(027);
     struct stat facts;
 
-    assert_int_equal(atomic_file_write(file, "old and long", 12), STATUS_OK);
-    assert_int_equal(atomic_file_write(file, "new", 3), STATUS_OK);
+    assert_ok(atomic_file_write(file, "old and long", 12));
+    assert_ok(atomic_file_write(file, "new", 3));
     umask(before);
     assert_holds("new");
     assert_int_equal(stat(file, &facts), 0);
@@ -67,15 +67,15 @@ TEST(a_file_that_is_not_finished_leaves_the_old_one)
     char temporary[PATH_MAX];
     int descriptor;
 
-    assert_int_equal(atomic_file_write(file, "old", 3), STATUS_OK);
-    assert_int_equal(atomic_file_open(temporary, &descriptor, file), STATUS_OK);
+    assert_ok(atomic_file_write(file, "old", 3));
+    assert_ok(atomic_file_open(temporary, &descriptor, file));
     assert_int_equal(write(descriptor, "half", 4), 4);
     assert_holds("old");
     atomic_file_discard(temporary, descriptor);
     assert_holds("old");
-    assert_int_equal(atomic_file_open(temporary, &descriptor, file), STATUS_OK);
+    assert_ok(atomic_file_open(temporary, &descriptor, file));
     assert_int_equal(write(descriptor, "whole", 5), 5);
-    assert_int_equal(atomic_file_finish(temporary, file, descriptor), STATUS_OK);
+    assert_ok(atomic_file_finish(temporary, file, descriptor));
     assert_holds("whole");
 }
 
@@ -83,10 +83,10 @@ TEST(a_try_leaves_no_file_and_fails_as_a_write_does)
 {
     char path[200];
 
-    assert_int_equal(atomic_file_try(file, "new", 3), STATUS_OK);
+    assert_ok(atomic_file_try(file, "new", 3));
     assert_int_not_equal(access(file, F_OK), 0);
-    assert_int_equal(atomic_file_write(file, "old", 3), STATUS_OK);
-    assert_int_equal(atomic_file_try(file, "new", 3), STATUS_OK);
+    assert_ok(atomic_file_write(file, "old", 3));
+    assert_ok(atomic_file_try(file, "new", 3));
     assert_holds("old");
     snprintf(path, sizeof path, "%s/missing/file", folder);
     assert_fails(atomic_file_try(path, "x", 1), "No such file or directory");
@@ -124,9 +124,9 @@ TEST(what_a_killed_writer_left_is_removed_by_the_next)
     snprintf(others[3], sizeof others[3], "%s.a1B2c3" ATOMIC_FILE_END ".gz", file);
     put(left);
     for (size_t i = 0; i < ARRAY_SIZE(others); i++) put(others[i]);
-    assert_int_equal(atomic_file_open(temporary, &descriptor, file), STATUS_OK);
+    assert_ok(atomic_file_open(temporary, &descriptor, file));
     assert_int_not_equal(access(left, F_OK), 0);
-    assert_int_equal(atomic_file_write(file, "new", 3), STATUS_OK);
+    assert_ok(atomic_file_write(file, "new", 3));
     assert_int_equal(access(temporary, F_OK), 0);
     atomic_file_discard(temporary, descriptor);
     for (size_t i = 0; i < ARRAY_SIZE(others); i++) assert_int_equal(unlink(others[i]), 0);
@@ -138,7 +138,7 @@ TEST(a_write_that_fails_leaves_the_old_file_and_no_other)
     struct rlimit limit, before;
     enum status status;
 
-    assert_int_equal(atomic_file_write(file, "old", 3), STATUS_OK);
+    assert_ok(atomic_file_write(file, "old", 3));
     signal(SIGXFSZ, SIG_IGN);
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     limit = before;
@@ -155,7 +155,7 @@ TEST(folders_are_created_with_their_parents)
 {
     struct stat facts;
 
-    for (int i = 0; i < 2; i++) assert_int_equal(atomic_file_create_folder(below), STATUS_OK);
+    for (int i = 0; i < 2; i++) assert_ok(atomic_file_create_folder(below));
     assert_int_equal(stat(below, &facts), 0);
     assert_true(S_ISDIR(facts.st_mode));
     assert_int_equal(atomic_file_create_folder(""), STATUS_BAD_USAGE);
@@ -165,7 +165,7 @@ TEST(errors_say_what_to_do)
 {
     char path[200];
 
-    assert_int_equal(atomic_file_write(file, "x", 1), STATUS_OK);
+    assert_ok(atomic_file_write(file, "x", 1));
     snprintf(path, sizeof path, "%s/missing/file", folder);
     assert_fails(atomic_file_write(path, "x", 1),
                  "No such file or directory; create the folder or choose another");

@@ -8,7 +8,7 @@ static uint32_t number_of(struct intern *intern, const char *text)
 {
     uint32_t number = UINT32_MAX;
 
-    assert_int_equal(intern_add(intern, text, strlen(text), &number), STATUS_OK);
+    assert_ok(intern_add(intern, text, strlen(text), &number));
     return number;
 }
 
@@ -18,7 +18,7 @@ TEST(equal_texts_have_one_number_and_stay_where_they_are)
     const char *first = NULL;
     char text[32];
 
-    assert_int_equal(intern_open(&intern, SIZE_MAX), STATUS_OK);
+    assert_ok(intern_open(&intern, SIZE_MAX));
     assert_int_equal(intern_count(intern), 0);
     assert_int_equal(intern_find(intern, ""), -1);
     assert_string_equal(intern_text(intern, 0), "");
@@ -47,14 +47,14 @@ TEST(texts_end_at_a_zero_byte_or_at_the_longest)
     struct intern *intern;
     uint32_t number;
 
-    assert_int_equal(intern_open(&intern, 10), STATUS_OK);
-    assert_int_equal(intern_add(intern, NULL, 0, &number), STATUS_OK);
+    assert_ok(intern_open(&intern, 10));
+    assert_ok(intern_add(intern, NULL, 0, &number));
     assert_int_equal(number, 0);
-    assert_int_equal(intern_add(intern, "\0abc", 4, &number), STATUS_OK);
+    assert_ok(intern_add(intern, "\0abc", 4, &number));
     assert_int_equal(number, 0);
-    assert_int_equal(intern_add(intern, "abc\0def", 7, &number), STATUS_OK);
+    assert_ok(intern_add(intern, "abc\0def", 7, &number));
     assert_int_equal(number, 1);
-    assert_int_equal(intern_add(intern, "abcdef", 3, &number), STATUS_OK);
+    assert_ok(intern_add(intern, "abcdef", 3, &number));
     assert_int_equal(number, 1);
     assert_string_equal(intern_text(intern, 1), "abc");
     assert_int_equal(number_of(intern, "0123456789abc"), 2);

@@ -14,7 +14,7 @@ TEST(rows_stay_as_they_are_while_their_array_grows)
 
     for (int64_t i = 0; i < 100000; i++) {
         int64_t before = room;
-        assert_int_equal(rows_grow(&rows, i + 1, &room), STATUS_OK);
+        assert_ok(rows_grow(&rows, i + 1, &room));
         assert_true(room > i);
         grown += room != before;
         rows[i] = (struct wide){ .number = i };
@@ -29,10 +29,10 @@ TEST(many_rows_are_asked_for_at_once)
     char *bytes = NULL;
     int64_t room = 0;
 
-    assert_int_equal(rows_grow(&bytes, 1000000, &room), STATUS_OK);
+    assert_ok(rows_grow(&bytes, 1000000, &room));
     assert_true(room >= 1000000);
     memset(bytes, 1, (size_t)room);
-    assert_int_equal(rows_grow(&bytes, 0, &room), STATUS_OK);
+    assert_ok(rows_grow(&bytes, 0, &room));
     free(bytes);
 }
 
@@ -44,7 +44,7 @@ TEST(sizes_that_overflow_are_out_of_memory_and_change_nothing)
     struct wide *rows = NULL, *kept;
     int64_t room = 0;
 
-    assert_int_equal(rows_grow(&rows, 3, &room), STATUS_OK);
+    assert_ok(rows_grow(&rows, 3, &room));
     kept = rows;
     rows[2].number = 7;
     for (size_t i = 0; i < ARRAY_SIZE(counts); i++) {
@@ -66,10 +66,10 @@ TEST(a_new_array_is_zero_and_there_even_without_rows)
     struct wide *rows = NULL;
     static const struct wide zero = { 0 };
 
-    assert_int_equal(rows_make(&rows, 0), STATUS_OK);
+    assert_ok(rows_make(&rows, 0));
     assert_non_null(rows);
     free(rows);
-    assert_int_equal(rows_make(&rows, 100), STATUS_OK);
+    assert_ok(rows_make(&rows, 100));
     for (int i = 0; i < 100; i++) assert_memory_equal(&rows[i], &zero, sizeof zero);
     free(rows);
 }

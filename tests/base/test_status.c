@@ -38,7 +38,7 @@ TEST(failure_keeps_sentence_place_expression_and_context)
 
     status_context("in a test");
     assert_string_equal(error->context, "in a test: working on -3");
-    assert_int_equal(outer(1), STATUS_OK);
+    assert_ok(outer(1));
 }
 
 static void *fail_elsewhere(void *argument)

@@ -75,7 +75,7 @@ TEST(a_new_text_is_as_long_as_it_needs_to_be)
 {
     char *text = NULL;
 
-    assert_int_equal(text_make(&text, "%0*d", 1000, 7), STATUS_OK);
+    assert_ok(text_make(&text, "%0*d", 1000, 7));
     assert_int_equal(strlen(text), 1000);
     assert_string_equal(text + 998, "07");
     free(text);

@@ -81,7 +81,7 @@ TEST(all_repetitions_have_as_many_iterations_as_take_long_enough)
 
     settings.min_seconds = 0.002;
     settings.repetitions = 5;
-    assert_int_equal(bench_measure(&result, &counting, 0, device, &settings), STATUS_OK);
+    assert_ok(bench_measure(&result, &counting, 0, device, &settings));
     assert_int_equal(result.count, 5);
     assert_true(calls.runs > 5);
     assert_int_equal(calls.iterations[0], 1);
@@ -104,7 +104,7 @@ TEST(iterations_that_are_given_are_taken)
 
     settings.iterations = 17;
     settings.repetitions = 3;
-    assert_int_equal(bench_measure(&result, &counting, 5, device, &settings), STATUS_OK);
+    assert_ok(bench_measure(&result, &counting, 5, device, &settings));
     assert_string_equal(result.name, "counting/5");
     assert_int_equal(calls.runs, 3);
     for (int i = 0; i < 3; i++) assert_int_equal(calls.iterations[i], 17);
@@ -118,13 +118,13 @@ TEST(repetitions_end_when_the_noise_is_low_or_the_time_is_over)
 
     settings.iterations = 1000;
     settings.noise = 1000; /* low enough at once */
-    assert_int_equal(bench_measure(&result, &counting, 0, device, &settings), STATUS_OK);
+    assert_ok(bench_measure(&result, &counting, 0, device, &settings));
     assert_int_equal(result.count, 6);
     settings.noise = -1; /* never */
-    assert_int_equal(bench_measure(&result, &counting, 0, device, &settings), STATUS_OK);
+    assert_ok(bench_measure(&result, &counting, 0, device, &settings));
     assert_in_range(result.count, 7, 30);
     settings.max_seconds = 1e-9;
-    assert_int_equal(bench_measure(&result, &counting, 0, device, &settings), STATUS_OK);
+    assert_ok(bench_measure(&result, &counting, 0, device, &settings));
     assert_int_equal(result.count, 6);
 }
 
@@ -193,7 +193,7 @@ TEST(each_round_visits_every_row_in_another_order)
 
     for (int i = 0; i < ROWS; i++)
         rows[i] = (struct bench_row){ .bench = &counting, .argument = i + 1 };
-    assert_int_equal(bench_rounds(rows, ROWS, device, &settings, follow, &followed), STATUS_OK);
+    assert_ok(bench_rounds(rows, ROWS, device, &settings, follow, &followed));
     assert_int_equal(followed.visits, ROWS * ROUNDS);
     assert_int_equal(followed.rounds, ROUNDS);
     assert_true(followed.share == 1);
@@ -226,7 +226,7 @@ TEST(a_row_that_fails_or_cannot_be_is_visited_no_more)
     struct followed followed = { 0 };
 
     fails_in_run = 1;
-    assert_int_equal(bench_rounds(rows, 3, device, &settings, follow, &followed), STATUS_OK);
+    assert_ok(bench_rounds(rows, 3, device, &settings, follow, &followed));
     assert_int_equal(rows[0].status, STATUS_DEVICE_ERROR);
     assert_string_equal(rows[0].failure, "the device is gone");
     assert_int_equal(rows[0].result.count, 0);
@@ -271,7 +271,7 @@ TEST(visits_go_on_until_the_noise_is_low_or_the_time_is_over)
         settings.iterations = 1000;
         settings.noise = cases[i].noise;
         settings.max_seconds = cases[i].max_seconds;
-        assert_int_equal(bench_rounds(&row, 1, device, &settings, follow, &followed), STATUS_OK);
+        assert_ok(bench_rounds(&row, 1, device, &settings, follow, &followed));
         assert_in_range(row.result.count, cases[i].least, cases[i].most);
         assert_int_equal(followed.visits, (row.result.count + 2) / 3);
     }
@@ -286,7 +286,7 @@ TEST(a_later_visit_keeps_the_iterations_and_warms_up)
 
     settings.iterations = 0;
     settings.min_seconds = 0.001;
-    assert_int_equal(bench_rounds(&row, 1, device, &settings, follow, &followed), STATUS_OK);
+    assert_ok(bench_rounds(&row, 1, device, &settings, follow, &followed));
     assert_int_equal(calls.iterations[calls.runs - 1], row.result.iterations);
     assert_int_equal(calls.iterations[calls.runs - 2], (row.result.iterations + 3) / 4);
     assert_int_equal(calls.iterations[calls.runs - 3], row.result.iterations);
@@ -322,7 +322,7 @@ TEST(only_what_a_bench_times_itself_counts_and_its_name_says_so)
 
     settings.min_seconds = 1e-3;
     settings.repetitions = 3;
-    assert_int_equal(bench_measure(&result, &manual, 4, device, &settings), STATUS_OK);
+    assert_ok(bench_measure(&result, &manual, 4, device, &settings));
     assert_string_equal(result.name, "manual/4/manual_time");
     for (int i = 0; i < 3; i++) assert_true(result.real_ns[i] == 7);
     /* At 7 ns per iteration a millisecond would take for ever: the time that really passes ends
@@ -360,9 +360,9 @@ TEST(a_bench_that_takes_too_much_memory_fails_and_gives_all_back)
     struct memory_info before, after;
     struct bench_result result;
 
-    assert_int_equal(device_memory_info(device, &before), STATUS_OK);
+    assert_ok(device_memory_info(device, &before));
     assert_int_equal(bench_measure(&result, &greedy, 0, device, &settings), STATUS_INTERNAL);
-    assert_int_equal(device_memory_info(device, &after), STATUS_OK);
+    assert_ok(device_memory_info(device, &after));
     assert_int_equal(after.used, before.used);
     assert_int_equal(calls.runs, 0);
 }

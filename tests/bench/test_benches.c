@@ -102,9 +102,8 @@ TEST(the_steps_products_count_as_their_benches_do)
 
     for (size_t i = 0; i < ARRAY_SIZE(pairs); i++) {
         int found = 0;
-        assert_int_equal(bench_measure(&result, bench_named(pairs[i].bench), encoder->shape.width,
-                                       *state, &settings),
-                         STATUS_OK);
+        assert_ok(bench_measure(&result, bench_named(pairs[i].bench), encoder->shape.width,
+                                       *state, &settings));
         for (int op = 0; op < encoder->op_count; op++) {
             if (strcmp(encoder->ops[op].name, pairs[i].op) != 0)
                 continue;
@@ -127,10 +126,10 @@ TEST(a_cold_row_comes_back_to_data_only_after_four_caches_of_other_data)
     struct operand operand = { .count = 0 };
     int64_t cache = device_properties(device)->cache_bytes;
 
-    assert_int_equal(stream_create(device, &work.stream), STATUS_OK);
+    assert_ok(stream_create(device, &work.stream));
     operands_rotate(&work, BYTES);
     assert_true((int64_t)work.copies * BYTES >= 4 * (cache > 0 ? cache : 1));
-    assert_int_equal(operand_open(&operand, &work, DTYPE_F32, COUNT), STATUS_OK);
+    assert_ok(operand_open(&operand, &work, DTYPE_F32, COUNT));
     for (int i = 0; i < work.copies; i++) {
         int64_t copy = operands_next(&work);
         assert_int_equal(copy, i);
@@ -162,12 +161,12 @@ TEST(operands_hold_random_values_that_are_exact_in_their_type)
         double squares = 0, first, least = 1, most = -1;
 
         work.random = random_seed(1, i);
-        assert_int_equal(stream_create(device, &work.stream), STATUS_OK);
-        assert_int_equal(operand_open(&operand, &work, cases[i].dtype, COUNT), STATUS_OK);
+        assert_ok(stream_create(device, &work.stream));
+        assert_ok(operand_open(&operand, &work, cases[i].dtype, COUNT));
         first = operand_value(&operand, 0);
         memset(operand.host, 0, COUNT * dtype_bytes(cases[i].dtype));
         operand.device += operand.stride; /* the second copy */
-        assert_int_equal(operand_read(&operand, &work), STATUS_OK);
+        assert_ok(operand_read(&operand, &work));
         operand.device -= operand.stride;
         assert_true(operand_value(&operand, 0) == first);
         for (int64_t j = 0; j < COUNT; j++) {
@@ -211,7 +210,7 @@ TEST(every_bench_passes_its_own_check_and_gives_all_back)
     settings.iterations = 1;
     settings.repetitions = 1;
     device->properties.cache_bytes = SMALL_CACHE;
-    assert_int_equal(device_memory_info(device, &before), STATUS_OK);
+    assert_ok(device_memory_info(device, &before));
     for (int i = 0; i < bench_count; i++) {
         const struct bench *bench = benches[i];
         int count;
@@ -228,7 +227,7 @@ TEST(every_bench_passes_its_own_check_and_gives_all_back)
         }
     }
     device->properties.cache_bytes = cache;
-    assert_int_equal(device_memory_info(device, &after), STATUS_OK);
+    assert_ok(device_memory_info(device, &after));
     assert_int_equal(after.used, before.used);
 }
 
@@ -297,12 +296,12 @@ TEST(a_check_lets_neither_a_wrong_value_nor_nan_pass)
     uint16_t bf16[] = { 0x3f80, 0x3f81 }; /* 1 and what comes next */
     const struct operand operand = { .dtype = DTYPE_BF16, .count = 2, .host = bf16 };
 
-    assert_int_equal(value_check("x", 3, 1.05, 1, 0.1), STATUS_OK);
+    assert_ok(value_check("x", 3, 1.05, 1, 0.1));
     assert_int_equal(value_check("x", 3, 1.2, 1, 0.1), STATUS_INTERNAL);
     assert_string_equal(status_last()->text, "x computes wrongly: element 3 is 1.2, not 1");
     assert_int_equal(value_check("x", 3, NAN, 1, 0.1), STATUS_INTERNAL);
     assert_int_equal(value_check("x", 3, 1, NAN, 0.1), STATUS_INTERNAL);
-    assert_int_equal(operand_check(&operand, "x", 1, 1.004, 0), STATUS_OK);
+    assert_ok(operand_check(&operand, "x", 1, 1.004, 0));
     assert_int_equal(operand_check(&operand, "x", 1, 1.02, 0), STATUS_INTERNAL);
     assert_int_equal(operand_check(&operand, "x", 0, -1, 0), STATUS_INTERNAL);
 }

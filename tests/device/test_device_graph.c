@@ -297,7 +297,7 @@ TEST(other_streams_and_events_stay_usable_during_a_capture)
     OK(event_record(scene.event, scene.other));
     OK(stream_synchronize(scene.other));
     OK(event_synchronize(scene.event));
-    assert_int_equal(event_query(scene.event), STATUS_OK);
+    assert_ok(event_query(scene.event));
     OK(device_copy(scene.other, COPY_DEVICE_TO_HOST, scene.pageable, scene.direct, 64));
     assert_int_equal(scene.pageable[63], 1);
     OK(graph_end(scene.test->stream, &graph));

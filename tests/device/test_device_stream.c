@@ -34,7 +34,7 @@ DEVICE_TEST(launches_return_before_the_work_is_done)
     assert_int_equal(event_query(event), STATUS_NOT_READY);
     gate_open(test);
     OK(event_synchronize(event));
-    assert_int_equal(event_query(event), STATUS_OK);
+    assert_ok(event_query(event));
     OK(device_copy(test->stream, COPY_DEVICE_TO_HOST, host, x, sizeof host));
     assert_float_equal(host[ELEMENTS - 1], 7, 0);
     event_destroy(event);
@@ -84,7 +84,7 @@ DEVICE_TEST(other_streams_go_on_while_one_waits)
     OK(event_record(here, test->stream));
     OK(event_record(there, other));
     OK(stream_synchronize(other));
-    assert_int_equal(event_query(there), STATUS_OK);
+    assert_ok(event_query(there));
     assert_int_equal(event_query(here), STATUS_NOT_READY);
     gate_open(test);
     OK(stream_synchronize(test->stream));
@@ -127,7 +127,7 @@ DEVICE_TEST(an_event_never_recorded_is_ready_and_holds_nobody_up)
     struct event *event;
 
     OK(event_create(test->device, true, &event));
-    assert_int_equal(event_query(event), STATUS_OK);
+    assert_ok(event_query(event));
     OK(event_synchronize(event));
     OK(stream_wait_event(test->stream, event));
     OK(stream_synchronize(test->stream));
@@ -145,10 +145,10 @@ DEVICE_TEST(the_last_record_counts_across_streams)
     OK(event_record(event, test->stream)); /* stuck */
     OK(event_record(event, other));        /* passes */
     OK(event_synchronize(event));
-    assert_int_equal(event_query(event), STATUS_OK);
+    assert_ok(event_query(event));
     gate_open(test);
     OK(stream_synchronize(test->stream)); /* The late, earlier record does not turn it back. */
-    assert_int_equal(event_query(event), STATUS_OK);
+    assert_ok(event_query(event));
     event_destroy(event);
     stream_destroy(other);
 }
@@ -279,7 +279,7 @@ DEVICE_TEST(the_device_waits_for_all_its_streams)
     }
     OK(device_synchronize(test->device));
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(event_query(events[i]), STATUS_OK);
+        assert_ok(event_query(events[i]));
         event_destroy(events[i]);
         stream_destroy(streams[i]);
     }

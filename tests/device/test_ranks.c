@@ -57,10 +57,9 @@ static int open_device(void **state)
 
     fixture = (struct fixture){ 0 };
     OK(test_device_open(&fixture.device, &options));
-    assert_int_equal(stream_create(fixture.device, &fixture.stream), STATUS_OK);
-    assert_int_equal(device_alloc(fixture.device, NULL, ALLOCATE_DIRECT, LONGEST * sizeof(float),
-                                  (void **)&fixture.data),
-                     STATUS_OK);
+    assert_ok(stream_create(fixture.device, &fixture.stream));
+    assert_ok(device_alloc(fixture.device, NULL, ALLOCATE_DIRECT, LONGEST * sizeof(float),
+                                  (void **)&fixture.data));
     fixture.host = malloc(LONGEST * sizeof(float));
     assert_non_null(fixture.host);
     *state = &fixture;
@@ -85,13 +84,9 @@ static void collect(struct fixture *fixture, enum collective_kind kind, int64_t 
     const struct collective collective = { kind, fixture->data, count, .dtype = DTYPE_F32 };
 
     for (int64_t i = 0; i < count; i++) fixture->host[i] = value(ranks_rank(), i);
-    assert_int_equal(
-        device_copy(fixture->stream, COPY_HOST_TO_DEVICE, fixture->data, fixture->host, bytes),
-        STATUS_OK);
-    assert_int_equal(device_collective(fixture->stream, &collective), STATUS_OK);
-    assert_int_equal(
-        device_copy(fixture->stream, COPY_DEVICE_TO_HOST, fixture->host, fixture->data, bytes),
-        STATUS_OK);
+    assert_ok(device_copy(fixture->stream, COPY_HOST_TO_DEVICE, fixture->data, fixture->host, bytes));
+    assert_ok(device_collective(fixture->stream, &collective));
+    assert_ok(device_copy(fixture->stream, COPY_DEVICE_TO_HOST, fixture->host, fixture->data, bytes));
 }
 
 static void assert_same(float got, float wanted, int64_t i)
@@ -445,17 +440,12 @@ static void collectives_are_in_the_order_of_their_stream(void **state)
                                            .dtype = DTYPE_F32 };
     float first = 0;
 
-    assert_int_equal(device_memset(fixture->stream, fixture->data, 0, 4096 * sizeof(float)),
-                     STATUS_OK);
+    assert_ok(device_memset(fixture->stream, fixture->data, 0, 4096 * sizeof(float)));
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(device_collective(fixture->stream, &collective), STATUS_OK);
-        assert_int_equal(
-            device_memset(fixture->stream, fixture->data, i == 2 ? 0x3f : 0, 4096 * sizeof(float)),
-            STATUS_OK);
+        assert_ok(device_collective(fixture->stream, &collective));
+        assert_ok(device_memset(fixture->stream, fixture->data, i == 2 ? 0x3f : 0, 4096 * sizeof(float)));
     }
-    assert_int_equal(
-        device_copy(fixture->stream, COPY_DEVICE_TO_HOST, &first, fixture->data, sizeof first),
-        STATUS_OK);
+    assert_ok(device_copy(fixture->stream, COPY_DEVICE_TO_HOST, &first, fixture->data, sizeof first));
     assert_same(first, 0x1.7e7e7ep-1f, 0); /* all bytes 0x3f */
 }
 
@@ -466,10 +456,10 @@ static void they_are_counted_and_recorded(void **state)
     static const char kernel[] = "ncclDevKernel_AllReduce_Sum_f32_RING_LL";
     int recorded;
 
-    assert_int_equal(device_activity_flush(fixture->device), STATUS_OK);
+    assert_ok(device_activity_flush(fixture->device));
     recorded = fixture->communicating;
     collect(fixture, COLLECTIVE_ALL_REDUCE, 5000);
-    assert_int_equal(device_activity_flush(fixture->device), STATUS_OK);
+    assert_ok(device_activity_flush(fixture->device));
     after = device_counters(fixture->device);
     assert_int_equal(after.collectives - before.collectives, 1);
     assert_int_equal(after.collective_bytes - before.collective_bytes, 20000);
@@ -504,7 +494,7 @@ static void a_capture_refuses_them(struct fixture *fixture)
                                            .dtype = DTYPE_F32 };
     struct graph *graph = NULL;
 
-    assert_int_equal(graph_begin(fixture->stream), STATUS_OK);
+    assert_ok(graph_begin(fixture->stream));
     assert_int_equal(device_collective(fixture->stream, &collective), STATUS_CAPTURE);
     assert_int_equal(graph_end(fixture->stream, &graph), STATUS_CAPTURE);
 }
@@ -520,17 +510,15 @@ static void a_graph_runs_them_again(struct fixture *fixture)
 
     for (int i = 0; i < COUNT; i++) fixture->host[i] = 1;
     for (int i = 0; i < LAUNCHES; i++) wanted *= (float)ranks;
-    assert_int_equal(device_copy(fixture->stream, COPY_HOST_TO_DEVICE, fixture->data, fixture->host,
-                                 COUNT * sizeof(float)),
-                     STATUS_OK);
-    assert_int_equal(graph_begin(fixture->stream), STATUS_OK);
-    assert_int_equal(device_collective(fixture->stream, &collective), STATUS_OK);
-    assert_int_equal(graph_end(fixture->stream, &graph), STATUS_OK);
+    assert_ok(device_copy(fixture->stream, COPY_HOST_TO_DEVICE, fixture->data, fixture->host,
+                                 COUNT * sizeof(float)));
+    assert_ok(graph_begin(fixture->stream));
+    assert_ok(device_collective(fixture->stream, &collective));
+    assert_ok(graph_end(fixture->stream, &graph));
     for (int i = 0; i < LAUNCHES; i++)
-        assert_int_equal(graph_launch(fixture->stream, graph), STATUS_OK);
-    assert_int_equal(device_copy(fixture->stream, COPY_DEVICE_TO_HOST, fixture->host, fixture->data,
-                                 COUNT * sizeof(float)),
-                     STATUS_OK);
+        assert_ok(graph_launch(fixture->stream, graph));
+    assert_ok(device_copy(fixture->stream, COPY_DEVICE_TO_HOST, fixture->host, fixture->data,
+                                 COUNT * sizeof(float)));
     graph_destroy(graph);
     for (int i = 0; i < COUNT; i++) assert_same(fixture->host[i], wanted, i);
 }
@@ -552,10 +540,10 @@ static void hosts_agree(void **state)
     double sums[2] = { 1, ranks_rank() };
     int number = 100 + ranks_rank();
 
-    assert_int_equal(ranks_wait(), STATUS_OK);
-    assert_int_equal(ranks_take_first(&number, sizeof number), STATUS_OK);
+    assert_ok(ranks_wait());
+    assert_ok(ranks_take_first(&number, sizeof number));
     assert_int_equal(number, 100);
-    assert_int_equal(ranks_sum(sums, 2), STATUS_OK);
+    assert_ok(ranks_sum(sums, 2));
     assert_true(sums[0] == ranks);
     assert_int_equal((int)sums[1], ranks * (ranks - 1) / 2);
 }
@@ -570,7 +558,7 @@ static void each_has_its_share_of_the_cores(void **state)
 
     assert_int_equal(sched_getaffinity(0, sizeof own, &own), 0);
     for (int i = 0; i < CPU_SETSIZE; i++) users[i] = CPU_ISSET((size_t)i, &own) ? 1 : 0;
-    assert_int_equal(ranks_sum(users, CPU_SETSIZE), STATUS_OK);
+    assert_ok(ranks_sum(users, CPU_SETSIZE));
     for (int i = 0; i < CPU_SETSIZE; i++) cores += users[i] > 0;
     for (int i = 0; i < CPU_SETSIZE; i++) assert_true(users[i] <= (cores >= ranks ? 1 : ranks));
     assert_int_equal(device_properties(fixture->device)->host_cores, machine_cores());
@@ -590,9 +578,9 @@ static void one_rank_needs_nobody(void **state)
     assert_int_equal(ranks_rank(), 0);
     assert_int_equal(ranks_count(), 1);
     assert_null(ranks_driver());
-    assert_int_equal(ranks_wait(), STATUS_OK);
-    assert_int_equal(ranks_sum(&sum, 1), STATUS_OK);
-    assert_int_equal(ranks_take_first(&number, sizeof number), STATUS_OK);
+    assert_ok(ranks_wait());
+    assert_ok(ranks_sum(&sum, 1));
+    assert_ok(ranks_take_first(&number, sizeof number));
     assert_float_equal(sum, 3, 0);
     assert_int_equal(number, 7);
     ranks_abort(1);

@@ -6,10 +6,9 @@ static struct bench open_bench(const struct allocator_config *config)
                                             .spin_ns = -1 };
     struct bench bench;
 
-    if (device_open(&bench.device, "cpu", &options) != STATUS_OK)
-        fail_msg("%s", status_last()->text);
-    assert_int_equal(stream_create(bench.device, &bench.stream), STATUS_OK);
-    assert_int_equal(allocator_open(&bench.allocator, bench.stream, config), STATUS_OK);
+    assert_ok(device_open(&bench.device, "cpu", &options));
+    assert_ok(stream_create(bench.device, &bench.stream));
+    assert_ok(allocator_open(&bench.allocator, bench.stream, config));
     return bench;
 }
 
@@ -28,14 +27,14 @@ int64_t device_used(const struct bench *bench)
 {
     struct memory_info info;
 
-    assert_int_equal(device_memory_info(bench->device, &info), STATUS_OK);
+    assert_ok(device_memory_info(bench->device, &info));
     return info.used;
 }
 
 void bench_close(struct bench *bench)
 {
     allocator_close(bench->allocator);
-    assert_int_equal(device_synchronize(bench->device), STATUS_OK);
+    assert_ok(device_synchronize(bench->device));
     assert_int_equal(device_used(bench), 0);
     stream_destroy(bench->stream);
     device_close(bench->device);
@@ -53,7 +52,7 @@ char *take(const struct bench *bench, enum allocator_category category, size_t b
 
 void give(const struct bench *bench, void *block)
 {
-    assert_int_equal(allocator_free(bench->allocator, block), STATUS_OK);
+    assert_ok(allocator_free(bench->allocator, block));
 }
 
 int64_t device_calls(const struct bench *bench)

@@ -30,7 +30,7 @@ TEST(small_blocks_share_segments_and_large_ones_get_their_own)
         assert_int_equal(allocator_statistics(bench.allocator).reserved, cases[i].reserved);
         give(&bench, block);
         assert_int_equal(allocator_statistics(bench.allocator).reserved, cases[i].reserved);
-        assert_int_equal(allocator_trim(bench.allocator), STATUS_OK);
+        assert_ok(allocator_trim(bench.allocator));
         assert_int_equal(allocator_statistics(bench.allocator).reserved, 0);
     }
     first = take(&bench, MEMORY_INPUT, MIB);
@@ -68,7 +68,7 @@ TEST(other_segments_are_as_large_as_they_say)
         give(&bench, take(&bench, MEMORY_INPUT, cases[i].bytes));
         assert_int_equal(allocator_statistics(bench.allocator).reserved, cases[i].reserved);
         assert_int_equal(device_used(&bench), cases[i].reserved);
-        assert_int_equal(allocator_trim(bench.allocator), STATUS_OK);
+        assert_ok(allocator_trim(bench.allocator));
         assert_int_equal(device_used(&bench), 0);
         bench_close(&bench);
     }
@@ -121,7 +121,7 @@ TEST(neighbours_merge_in_every_order)
         orders++;
     }
     assert_int_equal(orders, 24);
-    assert_int_equal(allocator_trim(bench.allocator), STATUS_OK);
+    assert_ok(allocator_trim(bench.allocator));
     assert_int_equal(allocator_statistics(bench.allocator).reserved, 0);
     bench_close(&bench);
 }
@@ -354,7 +354,7 @@ TEST(kept_segments_stay_even_when_memory_runs_out)
 
     give(&bench, block);
     allocator_keep(bench.allocator, true);
-    assert_int_equal(allocator_trim(bench.allocator), STATUS_OK);
+    assert_ok(allocator_trim(bench.allocator));
     assert_int_equal(allocator_alloc(bench.allocator, MEMORY_INPUT, 6 * MIB, &refused),
                      STATUS_DEVICE_OUT_OF_MEMORY);
     assert_int_equal(device_counters(bench.device).frees, 0);
@@ -385,7 +385,7 @@ TEST(peaks_start_again_from_what_is_allocated)
     give(&bench,
          take(&bench, MEMORY_ACTIVATIONS, 9 * MIB)); /* a segment that the trim gives back */
     assert_int_equal(allocator_statistics(bench.allocator).peak_reserved, 14 * MIB + SEGMENT);
-    assert_int_equal(allocator_trim(bench.allocator), STATUS_OK);
+    assert_ok(allocator_trim(bench.allocator));
     allocator_reset_peaks(bench.allocator);
     now = allocator_statistics(bench.allocator);
     assert_int_equal(now.peak[MEMORY_ACTIVATIONS], 0);

@@ -115,10 +115,8 @@ static void fill(const struct bench *bench, const struct row *row)
 
     if (bytes == 0)
         return;
-    assert_int_equal(device_memset(bench->stream, row->address, row->byte, bytes), STATUS_OK);
-    assert_int_equal(
-        device_memset(bench->stream, row->address + row->bytes - bytes, row->byte, bytes),
-        STATUS_OK);
+    assert_ok(device_memset(bench->stream, row->address, row->byte, bytes));
+    assert_ok(device_memset(bench->stream, row->address + row->bytes - bytes, row->byte, bytes));
 }
 
 static void assert_filled(const struct bench *bench, const struct row *row)
@@ -128,11 +126,9 @@ static void assert_filled(const struct bench *bench, const struct row *row)
 
     if (bytes == 0)
         return;
-    assert_int_equal(device_copy(bench->stream, COPY_DEVICE_TO_HOST, ends[0], row->address, bytes),
-                     STATUS_OK);
-    assert_int_equal(device_copy(bench->stream, COPY_DEVICE_TO_HOST, ends[1],
-                                 row->address + row->bytes - bytes, bytes),
-                     STATUS_OK);
+    assert_ok(device_copy(bench->stream, COPY_DEVICE_TO_HOST, ends[0], row->address, bytes));
+    assert_ok(device_copy(bench->stream, COPY_DEVICE_TO_HOST, ends[1],
+                                 row->address + row->bytes - bytes, bytes));
     for (size_t i = 0; i < bytes; i++) {
         assert_int_equal(ends[0][i], row->byte);
         assert_int_equal(ends[1][i], row->byte);
@@ -192,9 +188,9 @@ static struct allocator_statistics random_calls(struct bench bench, enum allocat
     }
     assert_figures_agree(&oracle, &bench);
     assert_int_equal(allocator_statistics(bench.allocator).allocated_all, 0);
-    assert_int_equal(allocator_trim(bench.allocator), STATUS_OK);
+    assert_ok(allocator_trim(bench.allocator));
     assert_int_equal(allocator_statistics(bench.allocator).reserved, 0);
-    assert_int_equal(device_synchronize(bench.device), STATUS_OK);
+    assert_ok(device_synchronize(bench.device));
     assert_int_equal(device_used(&bench), 0);
     bench_close(&bench);
     return statistics;

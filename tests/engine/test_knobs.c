@@ -28,7 +28,7 @@ static struct training_config configured(const char *settings)
     struct training_config config;
 
     knobs_defaults(&config);
-    assert_int_equal(knobs_apply(&config, settings), STATUS_OK);
+    assert_ok(knobs_apply(&config, settings));
     return config;
 }
 
@@ -45,7 +45,7 @@ static void assert_prints(const struct training_config *config, const char *name
 {
     char text[64];
 
-    assert_int_equal(knob_get(config, name, text, sizeof text), STATUS_OK);
+    assert_ok(knob_get(config, name, text, sizeof text));
     assert_string_equal(text, value);
 }
 
@@ -53,8 +53,8 @@ static void assert_same_text(const struct training_config *a, const struct train
 {
     char text_a[KNOBS_TEXT], text_b[KNOBS_TEXT];
 
-    assert_int_equal(knobs_print(a, text_a, sizeof text_a), STATUS_OK);
-    assert_int_equal(knobs_print(b, text_b, sizeof text_b), STATUS_OK);
+    assert_ok(knobs_print(a, text_a, sizeof text_a));
+    assert_ok(knobs_print(b, text_b, sizeof text_b));
     assert_string_equal(text_a, text_b);
 }
 
@@ -91,9 +91,9 @@ TEST(what_is_printed_reads_back_the_same)
         struct training_config config = configured(settings[i]), again;
         char text[KNOBS_TEXT];
 
-        assert_int_equal(knobs_print(&config, text, sizeof text), STATUS_OK);
+        assert_ok(knobs_print(&config, text, sizeof text));
         knobs_defaults(&again);
-        assert_int_equal(knobs_apply(&again, text), STATUS_OK);
+        assert_ok(knobs_apply(&again, text));
         assert_same_text(&config, &again);
         assert_memory_equal(&config, &again, sizeof config);
         for (const char *one = settings[i]; *one != '\0'; one += strcspn(one, " ")) {
@@ -137,7 +137,7 @@ TEST(every_word_of_every_choice_is_taken_and_comes_back)
         while ((word = strsep(&rest, "|")) != NULL) {
             struct training_config config = configured("");
 
-            assert_int_equal(knob_set(&config, knobs[i].name, word), STATUS_OK);
+            assert_ok(knob_set(&config, knobs[i].name, word));
             assert_prints(&config, knobs[i].name, word);
             words++;
         }
@@ -304,7 +304,7 @@ TEST(an_unknown_knob_is_answered_with_the_nearest)
     assert_int_equal(knob_set(&config, "nothing", "1"), STATUS_BAD_USAGE);
     assert_string_equal(status_last()->text,
                         "there is no knob \"nothing\"; train --help lists them");
-    assert_int_equal(knob_set(&config, "loss-every", "7"), STATUS_OK);
+    assert_ok(knob_set(&config, "loss-every", "7"));
     assert_prints(&config, "loss-every", "7");
     assert_int_equal(knob_set(&config, "loss", "7"), STATUS_BAD_USAGE);
     assert_int_equal(knob_set(&config, "loss_every_step", "7"), STATUS_BAD_USAGE);
@@ -324,7 +324,7 @@ TEST(settings_are_applied_all_or_none)
         assert_int_equal(knobs_apply(&config, wrong[i]), STATUS_BAD_USAGE);
         assert_memory_equal(&config, &before, sizeof config);
     }
-    assert_int_equal(knobs_apply(&config, "batch=7 batch=8"), STATUS_OK);
+    assert_ok(knobs_apply(&config, "batch=7 batch=8"));
     assert_prints(&config, "batch", "8");
 }
 
@@ -334,11 +334,11 @@ TEST(too_little_room_for_text_is_an_error_not_a_cut)
     char text[KNOBS_TEXT], whole[KNOBS_TEXT];
 
     assert_int_equal(knob_get(&config, "seed", text, 7), STATUS_BAD_USAGE);
-    assert_int_equal(knob_get(&config, "seed", text, 8), STATUS_OK);
+    assert_ok(knob_get(&config, "seed", text, 8));
     assert_string_equal(text, "1234567");
-    assert_int_equal(knobs_print(&config, whole, sizeof whole), STATUS_OK);
+    assert_ok(knobs_print(&config, whole, sizeof whole));
     assert_int_equal(knobs_print(&config, text, strlen(whole)), STATUS_BAD_USAGE);
-    assert_int_equal(knobs_print(&config, text, strlen(whole) + 1), STATUS_OK);
+    assert_ok(knobs_print(&config, text, strlen(whole) + 1));
     assert_string_equal(text, whole);
 }
 
@@ -387,7 +387,7 @@ TEST(roles_have_their_sizes_on_each_device)
         assert_int_equal(config.launch.mode, cases[i].launch);
 
         again = config;
-        assert_int_equal(knobs_resolve(&again, cases[i].device), STATUS_OK);
+        assert_ok(knobs_resolve(&again, cases[i].device));
         assert_memory_equal(&again, &config, sizeof config);
     }
 }
@@ -401,7 +401,7 @@ TEST(a_resolved_configuration_survives_being_printed)
         struct training_config config = resolved(settings[i], &cuda), again;
         char text[KNOBS_TEXT];
 
-        assert_int_equal(knobs_print(&config, text, sizeof text), STATUS_OK);
+        assert_ok(knobs_print(&config, text, sizeof text));
         again = resolved(text, &cuda);
         assert_memory_equal(&again, &config, sizeof config);
     }
@@ -503,11 +503,11 @@ static bool turns_alone(const char *name, const char *value)
 
     if (knob_set(&turned, name, value) != STATUS_OK || knobs_resolve(&turned, &cuda) != STATUS_OK)
         return false;
-    assert_int_equal(knob_get(&turned, name, text, sizeof text), STATUS_OK);
-    assert_int_equal(knob_get(&usual, name, usual_text, sizeof usual_text), STATUS_OK);
+    assert_ok(knob_get(&turned, name, text, sizeof text));
+    assert_ok(knob_get(&usual, name, usual_text, sizeof usual_text));
     if (strcmp(text, value) != 0 || strcmp(text, usual_text) == 0)
         return false; /* "auto", or what auto becomes */
-    assert_int_equal(knob_set(&turned, name, usual_text), STATUS_OK);
+    assert_ok(knob_set(&turned, name, usual_text));
     assert_same_text(&turned, &usual);
     return true;
 }
@@ -756,12 +756,12 @@ TEST(a_folder_of_images_is_trained_on_unless_sequences_are_asked_for)
     struct training_config config = configured("model=light");
 
     snprintf(config.data.folder, sizeof config.data.folder, "/photos");
-    assert_int_equal(knobs_resolve(&config, &cpu), STATUS_OK);
+    assert_ok(knobs_resolve(&config, &cpu));
     assert_int_equal(config.data.kind, DATA_IMAGES);
     assert_int_equal(config.data.image_size, 16);
     assert_int_equal(config.data.jpeg_pixels, 0); /* as they are */
     config.data.jpeg_pixels = 90;
-    assert_int_equal(knobs_resolve(&config, &cpu), STATUS_OK);
+    assert_ok(knobs_resolve(&config, &cpu));
     assert_int_equal(config.data.jpeg_pixels, 90);
 }
 
@@ -782,7 +782,7 @@ TEST(what_a_knob_acts_with_are_values_of_other_knobs)
             assert_string_not_equal(one, knobs[i].name);
             for (conditions++; (value = strsep(&values, "|")) != NULL;) {
                 struct training_config config = configured("");
-                assert_int_equal(knob_set(&config, one, value), STATUS_OK);
+                assert_ok(knob_set(&config, one, value));
                 assert_prints(&config, one, value);
             }
         }
@@ -824,7 +824,7 @@ TEST(settings_that_change_nothing_are_found)
     char why[KNOB_WHY];
     int at = 0;
 
-    assert_int_equal(knobs_resolve(&config, &cpu), STATUS_OK);
+    assert_ok(knobs_resolve(&config, &cpu));
     assert_true(knobs_next_idle(&given, &config, &at, why));
     assert_int_equal(strncmp(why, "workers ", 8), 0);
     assert_true(knobs_next_idle(&given, &config, &at, why));

@@ -1062,7 +1062,7 @@ TEST(model_flops_count_each_product_once)
         assert_true((double)program_flops(encoder->train) >= flops);
         if (strstr(settings[i], "=fused") != NULL || strstr(settings[i], "=block") != NULL)
             assert_true((double)program_flops(encoder->train) > flops);
-        assert_int_equal(training_window(training, 3, &window), STATUS_OK);
+        assert_ok(training_window(training, 3, &window));
         if (i == 0)
             once = window.metric[METRIC_MODEL_FLOPS_PER_STEP];
         assert_near(window.metric[METRIC_MODEL_FLOPS_PER_STEP], once, 0);
@@ -1228,7 +1228,7 @@ TEST(batches_are_ready_for_longer_than_an_epoch_or_not_at_all)
         struct training *training = open_training(*state, settings[persistent]);
         int64_t ready = -1;
         while (loader_statistics(training->loader).ready < 4) sched_yield();
-        assert_int_equal(training_batches_ready(training, &ready), STATUS_OK);
+        assert_ok(training_batches_ready(training, &ready));
         assert_int_equal(ready, persistent ? 4 : 0);
         training_close(training);
     }

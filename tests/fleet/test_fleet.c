@@ -47,14 +47,14 @@ static uint32_t number_of(struct intern *names, const char *text)
 {
     uint32_t number;
 
-    assert_int_equal(intern_add(names, text, strlen(text), &number), STATUS_OK);
+    assert_ok(intern_add(names, text, strlen(text), &number));
     return number;
 }
 
 static void made_open(struct fleet *fleet, int count)
 {
     *fleet = (struct fleet){ .nodes = calloc((size_t)count, sizeof *fleet->nodes), .count = count };
-    assert_int_equal(intern_open(&fleet->names, SIZE_MAX), STATUS_OK);
+    assert_ok(intern_open(&fleet->names, SIZE_MAX));
     for (int i = 0; i < count; i++) {
         struct node *node = &fleet->nodes[i];
         node->figures = calloc(FIGURES + 1, sizeof *node->figures); /* one may be there twice */
@@ -87,7 +87,7 @@ static void made_healthy(struct fleet *fleet, int count, double spread, enum sha
 
 static void compare(struct fleet *fleet)
 {
-    assert_int_equal(fleet_compare(fleet), STATUS_OK);
+    assert_ok(fleet_compare(fleet));
 }
 
 static void add_fact(struct fleet *fleet, int node, enum node_fact_kind kind, const char *name,
@@ -684,8 +684,7 @@ TEST(files_are_read_and_broken_ones_skipped)
         list[i] = paths[i];
     }
     list[ARRAY_SIZE(texts)] = "/nowhere/x.json";
-    assert_int_equal(fleet_make(&fleet, node_read, list, ARRAY_SIZE(list), skip_file, NULL),
-                     STATUS_OK);
+    assert_ok(fleet_make(&fleet, node_read, list, ARRAY_SIZE(list), skip_file, NULL));
     assert_int_equal(skipped_count, ARRAY_SIZE(texts) - 2 + 1);
     assert_int_equal(fleet.count, 2);
     node = &fleet.nodes[0];
@@ -810,9 +809,7 @@ TEST(a_machine_has_its_rank_among_others_of_its_kind)
     }
     fleet.nodes[5].kind = number_of(fleet.names, "other");
     compare(&fleet);
-    assert_int_equal(
-        machine_ranks_make(&standings, own, ARRAY_SIZE(own), &fleet, "CPU device; AMD EPYC"),
-        STATUS_OK);
+    assert_ok(machine_ranks_make(&standings, own, ARRAY_SIZE(own), &fleet, "CPU device; AMD EPYC"));
     assert_int_equal(standings.nodes, 5);
     assert_int_equal(standings.count, 2);
     assert_int_equal(standings.alone, 1);
@@ -827,8 +824,7 @@ TEST(a_machine_has_its_rank_among_others_of_its_kind)
     assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(root, "against")), 2);
     cJSON_Delete(root);
     machine_ranks_release(&standings);
-    assert_int_equal(machine_ranks_make(&standings, own, ARRAY_SIZE(own), &fleet, "another"),
-                     STATUS_OK);
+    assert_ok(machine_ranks_make(&standings, own, ARRAY_SIZE(own), &fleet, "another"));
     assert_int_equal(standings.count, 0);
     machine_ranks_release(&standings);
     fleet_release(&fleet);
@@ -877,10 +873,9 @@ TEST(a_row_of_bench_has_its_rank_and_more_is_better_only_of_rates)
     write_file(paths[4], 4, texts[0]); /* of doctor */
     for (int i = 0; i < FILES; i++) list[i] = paths[i];
     skipped_count = 0;
-    assert_int_equal(fleet_make(&fleet, node_read_bench, list, FILES, skip_file, NULL), STATUS_OK);
+    assert_ok(fleet_make(&fleet, node_read_bench, list, FILES, skip_file, NULL));
     assert_int_equal(skipped_count, 1);
-    assert_int_equal(machine_ranks_make(&standings, own, ARRAY_SIZE(own), &fleet, "GPU; X"),
-                     STATUS_OK);
+    assert_ok(machine_ranks_make(&standings, own, ARRAY_SIZE(own), &fleet, "GPU; X"));
     assert_int_equal(standings.nodes, 3);
     assert_int_equal(standings.count, 3);
     assert_int_equal(standings.alone, 2);

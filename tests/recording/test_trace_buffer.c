@@ -12,7 +12,7 @@ static struct trace *open_trace(int64_t bytes_max)
 {
     struct trace *trace = NULL;
 
-    assert_int_equal(trace_open(&trace, bytes_max), STATUS_OK);
+    assert_ok(trace_open(&trace, bytes_max));
     return trace;
 }
 

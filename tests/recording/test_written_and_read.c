@@ -89,11 +89,11 @@ TEST(rows_written_are_rows_read)
     struct trace_file *file = NULL;
     int64_t total_ns, read_ns = 0, kernels = 0, calls = 0;
 
-    assert_int_equal(trace_open(&trace, 0), STATUS_OK);
+    assert_ok(trace_open(&trace, 0));
     trace_begin(trace);
     total_ns = record_kernels(trace);
     trace_end(trace);
-    assert_int_equal(kineto_write(path, trace,
+    assert_ok(kineto_write(path, trace,
                                   &(struct kineto_about){ .name = "test",
                                                           .settings = "a=b",
                                                           .device = &device,
@@ -104,10 +104,8 @@ TEST(rows_written_are_rows_read)
                                                           .windows = 5,
                                                           .step_time_us = 200,
                                                           .traced_step_time_us = 205,
-                                                          .spread = 0.25 }),
-                     STATUS_OK);
-    if (trace_file_read(&file, path, NULL) != STATUS_OK)
-        fail_msg("%s", status_last()->text);
+                                                          .spread = 0.25 }));
+    assert_ok(trace_file_read(&file, path, NULL));
     assert_int_equal(file->bad_count, 0);
     assert_false(file->partial);
     assert_int_equal(file->base_ns, trace_start_wall_ns(trace));

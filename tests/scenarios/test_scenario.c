@@ -55,8 +55,7 @@ TEST(every_scenario_turns_a_knob_that_acts)
         for (int variant = 0; variant < VARIANT_COUNT; variant++) {
             struct training_config config;
             char why[KNOB_WHY];
-            assert_int_equal(scenario_config(scenarios[i], (enum variant)variant, &config),
-                             STATUS_OK);
+            assert_ok(scenario_config(scenarios[i], (enum variant)variant, &config));
             if (knobs_resolve(&config, &device) == STATUS_OK &&
                 !knob_acts(&config, scenarios[i]->knob, why))
                 fail_msg("%s: %s", scenarios[i]->name, why);
@@ -205,11 +204,11 @@ TEST(a_change_may_be_of_several_knobs)
                                     .after = "20,none" };
     struct training_config config;
 
-    assert_int_equal(scenario_config(&several, VARIANT_BEFORE, &config), STATUS_OK);
+    assert_ok(scenario_config(&several, VARIANT_BEFORE, &config));
     assert_int_equal(config.logging.loss_every, 1);
     assert_int_equal(config.launch.mode, LAUNCH_EAGER);
     assert_int_equal(config.model.batch, 2);
-    assert_int_equal(scenario_config(&several, VARIANT_AFTER, &config), STATUS_OK);
+    assert_ok(scenario_config(&several, VARIANT_AFTER, &config));
     assert_int_equal(config.logging.loss_every, 20);
     assert_int_equal(config.launch.mode, LAUNCH_GRAPH);
     assert_int_equal(config.model.batch, 4);

@@ -15,9 +15,8 @@ void ptx_machine_open(struct ptx_machine *machine, const char *shared, const cha
 
     assert_in_range(length, 1, sizeof text - 1);
     *machine = (struct ptx_machine){ 0 };
-    assert_int_equal(simt_open(&machine->simt), STATUS_OK);
-    if (simt_read(machine->simt, text, (size_t)length, "test.ptx") != STATUS_OK)
-        fail_msg("%s", status_last()->text);
+    assert_ok(simt_open(&machine->simt));
+    assert_ok(simt_read(machine->simt, text, (size_t)length, "test.ptx"));
     machine->kernel = simt_find(machine->simt, "k");
     assert_non_null(machine->kernel);
 }
@@ -29,7 +28,7 @@ void ptx_machine_close(struct ptx_machine *machine)
 
 void ptx_machine_memory(struct ptx_machine *machine, void *memory, size_t bytes, size_t written)
 {
-    assert_int_equal(simt_memory_add(machine->simt, memory, bytes), STATUS_OK);
+    assert_ok(simt_memory_add(machine->simt, memory, bytes));
     simt_memory_written(machine->simt, memory, written);
 }
 

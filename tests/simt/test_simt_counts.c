@@ -183,7 +183,7 @@ TEST(lines_and_samples_have_their_counts)
                      ".loc 1 8 1\n setp.lt.u32 %p1, %r1, 1; @%p1 bra L; mov.u32 %r3, 1; L:");
     ptx_machine_memory(&machine, memory, sizeof memory, sizeof memory);
     assert_true(ptx_machine_run(&machine, 1, 64, memory));
-    assert_int_equal(simt_counts_lines(machine.simt, machine.kernel, &lines, &count), STATUS_OK);
+    assert_ok(simt_counts_lines(machine.simt, machine.kernel, &lines, &count));
     assert_int_equal(count, 3);
     assert_int_equal(lines[0].line, 7);
     assert_int_equal(lines[0].counts.instructions, 2 * 4);
@@ -192,8 +192,7 @@ TEST(lines_and_samples_have_their_counts)
     assert_int_equal(lines[1].counts.diverged, 1);
     assert_int_equal(lines[2].counts.global[SIMT_LOADS].touched, 10);
     free(lines);
-    assert_int_equal(simt_counts_samples(machine.simt, machine.kernel, &samples, &count),
-                     STATUS_OK);
+    assert_ok(simt_counts_samples(machine.simt, machine.kernel, &samples, &count));
     assert_int_equal(count, 1);
     assert_int_equal(samples[0].line, 9);
     assert_string_equal(samples[0].instruction, "ld.global.u32 %r2, [%rd2+4]");

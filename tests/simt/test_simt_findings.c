@@ -260,9 +260,9 @@ TEST(a_finding_says_where_and_may_be_allowed)
     assert_false(ptx_machine_run(&machine, 1, 64, memory));
     assert_string_equal(machine.finding.instruction, "ld.global.u32 %r2, [%rd2+512]");
     assert_non_null(strstr(machine.finding.detail, "block (0, 0, 0), thread 0: byte 512 of 1024"));
-    assert_int_equal(simt_allow(machine.simt, SIMT_UNWRITTEN, "k"), STATUS_OK);
+    assert_ok(simt_allow(machine.simt, SIMT_UNWRITTEN, "k"));
     assert_true(ptx_machine_run(&machine, 1, 64, memory));
-    assert_int_equal(simt_memory_close(machine.simt, (char *)memory + 700, 8), STATUS_OK);
+    assert_ok(simt_memory_close(machine.simt, (char *)memory + 700, 8));
     assert_false(ptx_machine_run(&machine, 1, 64, memory));
     assert_int_equal(machine.finding.kind, SIMT_OUT_OF_BOUNDS);
     simt_memory_reopen(machine.simt, (char *)memory + 700, 8);
@@ -586,7 +586,7 @@ TEST(passes_of_the_banks_and_lanes_are_counted)
                  "ld.shared.u32 %%r2, [%%r8]; setp.lt.u32 %%p1, %%r1, 8; @%%p1 mov.u32 %%r3, 1;",
                  rows[i].address);
         ptx_machine_open(&machine, ".shared .align 16 .b8 s[4096];", body);
-        assert_int_equal(simt_allow(machine.simt, SIMT_UNWRITTEN, "k"), STATUS_OK);
+        assert_ok(simt_allow(machine.simt, SIMT_UNWRITTEN, "k"));
         assert_true(ptx_machine_run(&machine, 1, 32, NULL));
         counts = simt_counts_of(machine.simt, machine.kernel);
         assert_int_equal(simt_accesses_sum(counts.shared).requests, 1);

@@ -32,13 +32,12 @@ static enum simt_finding_kind run_module(const char *text, size_t shared_bytes, 
     struct simt_kernel *kernel;
     struct simt *simt;
 
-    assert_int_equal(simt_open(&simt), STATUS_OK);
+    assert_ok(simt_open(&simt));
     simt_print_to(simt, print_to);
-    if (simt_read_kernel(simt, text, strlen(text), "module.ptx", "k") != STATUS_OK)
-        fail_msg("%s", status_last()->text);
+    assert_ok(simt_read_kernel(simt, text, strlen(text), "module.ptx", "k"));
     kernel = simt_find(simt, "k");
     assert_non_null(kernel);
-    assert_int_equal(simt_memory_add(simt, memory, 4 * THREADS), STATUS_OK);
+    assert_ok(simt_memory_add(simt, memory, 4 * THREADS));
     (void)simt_launch(simt, kernel, &grid, arguments, sizes, 1, &finding);
     *shape = simt_shape_of(kernel);
     *counts = simt_counts_of(simt, kernel);
@@ -151,18 +150,18 @@ TEST(what_is_not_asked_for_is_passed_over)
 
     assert_int_equal(run_module(text, 0, memory, &shape, &counts), SIMT_NONE);
     for (uint32_t i = 0; i < THREADS; i++) assert_int_equal(memory[i], i + 5);
-    assert_int_equal(simt_open(&simt), STATUS_OK);
+    assert_ok(simt_open(&simt));
     assert_int_equal(simt_read_kernel(simt, text, strlen(text), "odd.ptx", "strange"),
                      STATUS_BAD_INPUT);
     assert_non_null(strstr(status_last()->text, "odd.ptx:18: unknown instruction wgmma.fence"));
     assert_int_equal(simt_read(simt, text, strlen(text), "odd.ptx"), STATUS_BAD_INPUT);
-    assert_int_equal(simt_read_kernel(simt, text, strlen(text), "odd.ptx", NULL), STATUS_OK);
+    assert_ok(simt_read_kernel(simt, text, strlen(text), "odd.ptx", NULL));
     simt_kernels(simt, NULL, 0, &count);
     assert_int_equal(count, 3);
     simt_close(simt);
 
-    assert_int_equal(simt_open(&simt), STATUS_OK);
-    assert_int_equal(simt_read_kernel(simt, one, strlen(one), "one.ptx", NULL), STATUS_OK);
+    assert_ok(simt_open(&simt));
+    assert_ok(simt_read_kernel(simt, one, strlen(one), "one.ptx", NULL));
     assert_int_equal(simt_shape_of(simt_find(simt, "k")).parameters, 1);
     simt_close(simt);
 }
@@ -203,7 +202,7 @@ TEST(functions_are_called)
             memory[i], i < 2 ? 7 : (i < 8 ? 100 : 2 * i) * 1000 + (i + 4 < 8 ? 100 : 2 * (i + 4)));
     assert_int_equal(shape.local_bytes, 0);
     assert_int_equal(counts.local[SIMT_LOADS].requests, 0);
-    assert_int_equal(simt_open(&simt), STATUS_OK);
+    assert_ok(simt_open(&simt));
     assert_int_equal(simt_read_kernel(simt, endless, strlen(endless), "odd.ptx", "k"),
                      STATUS_BAD_INPUT);
     assert_non_null(strstr(status_last()->text, "again calls itself"));
@@ -290,7 +289,7 @@ TEST(a_module_that_is_cut_is_no_crash)
 
     for (size_t length = 0; length < sizeof text; length++) {
         struct simt *simt;
-        assert_int_equal(simt_open(&simt), STATUS_OK);
+        assert_ok(simt_open(&simt));
         (void)simt_read_kernel(simt, text, length, "cut.ptx", length % 2 == 0 ? "k" : NULL);
         simt_close(simt);
     }

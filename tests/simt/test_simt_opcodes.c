@@ -435,7 +435,7 @@ TEST(what_is_unknown_is_refused_with_its_line)
                  ".version 8.0\n.visible .entry k()\n{\n.reg .b32 %%r<9>;.reg .b64 "
                  "%%rd<9>;\n%s\nret;\n}\n",
                  bodies[i]);
-        assert_int_equal(simt_open(&simt), STATUS_OK);
+        assert_ok(simt_open(&simt));
         assert_int_equal(simt_read(simt, text, strlen(text), "odd.ptx"), STATUS_BAD_INPUT);
         assert_non_null(strstr(status_last()->text, "odd.ptx:"));
         assert_null(simt_find(simt, "k"));

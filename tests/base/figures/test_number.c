@@ -39,9 +39,9 @@ TEST(unsigned_numbers_use_all_their_bits)
     static const char *const wrong[] = { "18446744073709551616", "-1", "+1", " 1", "", "1 " };
     uint64_t number;
 
-    assert_int_equal(number_unsigned(&number, "seed", "18446744073709551615"), STATUS_OK);
+    assert_ok(number_unsigned(&number, "seed", "18446744073709551615"));
     assert_true(number == UINT64_MAX);
-    assert_int_equal(number_unsigned(&number, "seed", "0"), STATUS_OK);
+    assert_ok(number_unsigned(&number, "seed", "0"));
     assert_true(number == 0);
     for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)
         assert_int_equal(number_unsigned(&number, "seed", wrong[i]), STATUS_BAD_USAGE);
@@ -95,9 +95,9 @@ TEST(seconds_above_zero)
     static const char *const wrong[] = { "0", "-1", "60.5", "nan", "inf", "1s", "", "1e999" };
     double seconds;
 
-    assert_int_equal(number_seconds(&seconds, "time", "0.25", 60), STATUS_OK);
+    assert_ok(number_seconds(&seconds, "time", "0.25", 60));
     assert_true(seconds == 0.25);
-    assert_int_equal(number_seconds(&seconds, "time", "60", 60), STATUS_OK);
+    assert_ok(number_seconds(&seconds, "time", "60", 60));
     for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)
         assert_int_equal(number_seconds(&seconds, "time", wrong[i], 60), STATUS_BAD_USAGE);
     assert_string_equal(status_last()->text, "--time=1e999: give seconds above 0, at most 60");

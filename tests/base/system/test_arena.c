@@ -165,7 +165,7 @@ TEST(lack_ends_the_work_alone)
             assert_int_equal(arena_run(arena, grow_without_end, &wish), STATUS_OUT_OF_MEMORY);
         assert_false(wish.ended);
     }
-    assert_int_equal(arena_run(arena, ask_for_much, &small), STATUS_OK);
+    assert_ok(arena_run(arena, ask_for_much, &small));
     assert_true(small.ended);
     arena_close(arena);
     assert_int_equal(arena_run(NULL, ask_for_much, &small), STATUS_OUT_OF_MEMORY);

@@ -8,9 +8,8 @@ static void start(struct side_program *program, const char *script, double secon
 {
     const char *const arguments[] = { "sh", "-c", script, NULL };
 
-    assert_int_equal(side_program_start(program, "/bin/sh", arguments,
-                                        &(struct side_program_options){ .seconds = seconds }),
-                     STATUS_OK);
+    assert_ok(side_program_start(program, "/bin/sh", arguments,
+                                        &(struct side_program_options){ .seconds = seconds }));
 }
 
 TEST(what_a_program_prints_and_how_it_ends_is_known)
@@ -81,7 +80,7 @@ TEST(a_program_may_take_so_much_memory_and_no_more)
         struct side_program_options options = { .seconds = 30,
                                                 .memory_bytes = limited ? 100 << 20 : 0 };
         struct side_program program;
-        assert_int_equal(side_program_start(&program, "/bin/dd", arguments, &options), STATUS_OK);
+        assert_ok(side_program_start(&program, "/bin/dd", arguments, &options));
         side_programs_wait(&program, 1, NULL);
         assert_int_equal(side_program_exited(&program, 0), !limited);
         side_program_release(&program);
@@ -104,9 +103,8 @@ TEST(a_program_that_is_not_there_ends_with_127)
     const char *const arguments[] = { "nothing", NULL };
     struct side_program program;
 
-    assert_int_equal(side_program_start(&program, "/nowhere/nothing", arguments,
-                                        &(struct side_program_options){ .seconds = 30 }),
-                     STATUS_OK);
+    assert_ok(side_program_start(&program, "/nowhere/nothing", arguments,
+                                        &(struct side_program_options){ .seconds = 30 }));
     side_programs_wait(&program, 1, NULL);
     assert_true(side_program_exited(&program, 127));
     side_program_release(&program);

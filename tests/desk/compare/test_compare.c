@@ -51,8 +51,7 @@ static struct compared_row compared(const double *base, int base_count, const do
 
     for (int i = 0; i < base_count; i++) rows[0][i] = run_of(&runs[0][i], base[i], spread);
     for (int i = 0; i < after_count; i++) rows[1][i] = run_of(&runs[1][i], after[i], spread);
-    assert_int_equal(compare_runs(&row, rows[0], base_count, rows[1], after_count, NULL, rule),
-                     STATUS_OK);
+    assert_ok(compare_runs(&row, rows[0], base_count, rows[1], after_count, NULL, rule));
     return row;
 }
 
@@ -222,7 +221,7 @@ TEST(a_slower_common_case_is_seen_where_the_best_stays)
                                                     .repetitions = MANY };
             rows[side][i] = &runs[side][i];
         }
-    assert_int_equal(compare_runs(&row, rows[0], RUNS, rows[1], RUNS, NULL, &usual), STATUS_OK);
+    assert_ok(compare_runs(&row, rows[0], RUNS, rows[1], RUNS, NULL, &usual));
     assert_int_equal(row.verdict, COMPARE_SLOWER);
     assert_int_equal(row.place, PLACE_MIDDLE);
     assert_near(row.change, 120.32 / 100.32 - 1, 1e-5);
@@ -273,12 +272,12 @@ TEST(nothing_is_decided_where_nothing_tells_the_noise)
     struct compared_row row = { .name = "row" };
     struct compare_rule rule = usual;
 
-    assert_int_equal(compare_runs(&row, &bases, 1, &afters, 1, NULL, &usual), STATUS_OK);
+    assert_ok(compare_runs(&row, &bases, 1, &afters, 1, NULL, &usual));
     assert_int_equal(row.verdict, COMPARE_UNDECIDED);
     assert_true(isnan(row.low));
     assert_near(row.change, 1, 1e-12);
     rule.noise = 0.03;
-    assert_int_equal(compare_runs(&row, &bases, 1, &afters, 1, NULL, &rule), STATUS_OK);
+    assert_ok(compare_runs(&row, &bases, 1, &afters, 1, NULL, &rule));
     assert_int_equal(row.verdict, COMPARE_SLOWER);
 }
 
@@ -430,8 +429,7 @@ TEST(files_of_google_benchmark_are_read)
     const struct benchmark_row *row;
     char text[200];
 
-    assert_int_equal(benchmark_file_read(&file, DATA "/google_benchmark_171_a.json", "real_time"),
-                     STATUS_OK);
+    assert_ok(benchmark_file_read(&file, DATA "/google_benchmark_171_a.json", "real_time"));
     row = benchmark_file_row(&file, "BM_sum");
     assert_non_null(row);
     assert_int_equal(row->count, 5);
@@ -446,8 +444,7 @@ TEST(files_of_google_benchmark_are_read)
     assert_string_equal(text, "2");
     benchmark_file_release(&file);
 
-    assert_int_equal(benchmark_file_read(&file, DATA "/google_benchmark_171_a.json", "no_number"),
-                     STATUS_OK);
+    assert_ok(benchmark_file_read(&file, DATA "/google_benchmark_171_a.json", "no_number"));
     row = benchmark_file_row(&file, "BM_sum");
     assert_int_equal(row->lost, 5); /* NaN is none */
     benchmark_file_release(&file);
@@ -458,9 +455,7 @@ TEST(a_file_of_aggregates_gives_the_median_and_the_noise_that_it_states)
     struct benchmark_file file;
     const struct benchmark_row *row;
 
-    assert_int_equal(
-        benchmark_file_read(&file, DATA "/google_benchmark_171_aggregates.json", "real_time"),
-        STATUS_OK);
+    assert_ok(benchmark_file_read(&file, DATA "/google_benchmark_171_aggregates.json", "real_time"));
     row = benchmark_file_row(&file, "BM_sum");
     assert_non_null(row);
     assert_int_equal(row->count, 0);
@@ -487,8 +482,7 @@ TEST(old_files_tell_aggregates_by_their_names)
     struct benchmark_file file;
     const struct benchmark_row *row;
 
-    assert_int_equal(benchmark_file_read(&file, file_with("old.json", text), "real_time"),
-                     STATUS_OK);
+    assert_ok(benchmark_file_read(&file, file_with("old.json", text), "real_time"));
     assert_int_equal(file.count, 2);
     row = benchmark_file_row(&file, "BM_x");
     assert_int_equal(row->count, 2);
@@ -558,8 +552,7 @@ TEST(other_tools_are_read)
     const struct benchmark_row *row;
     char text[200];
 
-    assert_int_equal(benchmark_file_read(&file, file_with("h.json", hyperfine), "real_time"),
-                     STATUS_OK);
+    assert_ok(benchmark_file_read(&file, file_with("h.json", hyperfine), "real_time"));
     assert_int_equal(file.count, 2);
     row = benchmark_file_row(&file, "sleep 0.1");
     assert_int_equal(row->count, 2);
@@ -569,8 +562,7 @@ TEST(other_tools_are_read)
     assert_near(benchmark_file_row(&file, "true")->median, 400000, 1e-6);
     benchmark_file_release(&file);
 
-    assert_int_equal(benchmark_file_read(&file, file_with("p.json", pytest), "real_time"),
-                     STATUS_OK);
+    assert_ok(benchmark_file_read(&file, file_with("p.json", pytest), "real_time"));
     row = benchmark_file_row(&file, "t.py::test_x");
     assert_near(row->median, 1000, 1e-9);
     assert_int_equal(row->repetitions, 9);
@@ -606,9 +598,7 @@ TEST(files_without_a_value_say_what_they_have)
         struct benchmark_file files[SIDES];
         const struct compare_files sides[SIDES] = { { files, 1 }, { files + 1, 1 } };
         for (int j = 0; j < SIDES; j++)
-            assert_int_equal(
-                benchmark_file_read(&files[j], file_with("none.json", cases[i].text), "real_time"),
-                STATUS_OK);
+            assert_ok(benchmark_file_read(&files[j], file_with("none.json", cases[i].text), "real_time"));
         assert_int_equal(comparison_make(&comparison, sides, &usual, NULL, NULL), STATUS_BAD_USAGE);
         if (strstr(status_last()->text, cases[i].says) == NULL)
             fail_msg("%s", status_last()->text);
@@ -633,9 +623,7 @@ static void read_two(struct two_files *two, const char *base, const char *after)
     const char *texts[] = { base, after }, *names[] = { "base.json", "new.json" };
 
     for (int i = 0; i < SIDES; i++) {
-        assert_int_equal(
-            benchmark_file_read(&two->files[i], file_with(names[i], texts[i]), "real_time"),
-            STATUS_OK);
+        assert_ok(benchmark_file_read(&two->files[i], file_with(names[i], texts[i]), "real_time"));
         two->sides[i] = (struct compare_files){ &two->files[i], 1 };
     }
 }
@@ -675,7 +663,7 @@ TEST(other_environments_are_a_doubt)
     char doubts[512];
 
     read_two(&two, SET("none"), SET("OMP_NUM_THREADS=1"));
-    assert_int_equal(compare_check(two.sides), STATUS_OK);
+    assert_ok(compare_check(two.sides));
     compare_doubts(two.sides, doubts, sizeof doubts);
     assert_non_null(strstr(doubts, "another environment"));
     assert_non_null(strstr(doubts, "OMP_NUM_THREADS=1"));
@@ -718,8 +706,7 @@ TEST(other_machines_are_refused)
                 text, sizeof text,
                 "{\"context\": {\"host_name\": \"h%d\", %s}, \"benchmarks\": [" ROW("x", "1") "]}",
                 cases[i].same_host ? 0 : j, j < count ? cases[i].base : cases[i].after);
-            assert_int_equal(benchmark_file_read(&files[j], file_with("m.json", text), "real_time"),
-                             STATUS_OK);
+            assert_ok(benchmark_file_read(&files[j], file_with("m.json", text), "real_time"));
         }
         assert_int_equal(compare_check(sides),
                          cases[i].says == NULL ? STATUS_OK : STATUS_BAD_INPUT);
@@ -745,10 +732,9 @@ TEST(a_clock_that_moves_tells_no_machine)
                  "{\"context\": {\"host_name\": \"h\", \"mhz_per_cpu\": %d}, "
                  "\"benchmarks\": [" ROW("x", "1") "]}",
                  mhz[j]);
-        assert_int_equal(benchmark_file_read(&files[j], file_with("m.json", text), "real_time"),
-                         STATUS_OK);
+        assert_ok(benchmark_file_read(&files[j], file_with("m.json", text), "real_time"));
     }
-    assert_int_equal(compare_check(sides), STATUS_OK);
+    assert_ok(compare_check(sides));
     compare_doubts(sides, text, sizeof text);
     assert_non_null(strstr(text, "its clock"));
     for (int j = 0; j < 4; j++) benchmark_file_release(&files[j]);
@@ -783,8 +769,7 @@ TEST(two_benchmarks_of_one_name_are_two_rows)
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         int count = cases[i].times[2] > 0 ? 3 : 2;
         snprintf(text, sizeof text, "{\"benchmarks\": [%s]}", cases[i].rows);
-        assert_int_equal(benchmark_file_read(&file, file_with("twice.json", text), "real_time"),
-                         STATUS_OK);
+        assert_ok(benchmark_file_read(&file, file_with("twice.json", text), "real_time"));
         assert_int_equal(file.count, count);
         assert_null(benchmark_file_row(&file, "x"));
         for (int j = 0; j < count; j++) {
@@ -807,7 +792,7 @@ TEST(a_name_that_became_two_is_missing)
     read_two(&two, "{\"benchmarks\": [" AT("x", FAMILY("0", "0", "0"), "1") "]}",
              "{\"benchmarks\": [" AT("x", FAMILY("0", "0", "0"),
                                      "1") "," AT("x", FAMILY("1", "0", "0"), "9") "]}");
-    assert_int_equal(comparison_make(&comparison, two.sides, &usual, NULL, NULL), STATUS_OK);
+    assert_ok(comparison_make(&comparison, two.sides, &usual, NULL, NULL));
     assert_int_equal(comparison.count, 3);
     assert_int_equal(comparison.counts[COMPARE_MISSING], 1);
     assert_int_equal(comparison.counts[COMPARE_NEW], 2);
@@ -830,8 +815,7 @@ static void read_failing(struct benchmark_file *file, int count, int failed, int
                      i > 0 ? "," : "", announced, i, 100 + i % 2,
                      i < failed ? ", \"error_occurred\": true, \"error_message\": \"boom\"" : "");
     snprintf(text + length, sizeof text - (size_t)length, "]}");
-    assert_int_equal(benchmark_file_read(file, file_with("failing.json", text), "real_time"),
-                     STATUS_OK);
+    assert_ok(benchmark_file_read(file, file_with("failing.json", text), "real_time"));
 }
 
 TEST(repetitions_that_new_lost_fail_the_gate)
@@ -864,7 +848,7 @@ TEST(repetitions_that_new_lost_fail_the_gate)
         for (int j = 0; j < 6; j++)
             read_failing(&files[j], cases[i].there[j / 3], cases[i].failed[j / 3],
                          cases[i].announced);
-        assert_int_equal(comparison_make(&comparison, sides, &usual, NULL, NULL), STATUS_OK);
+        assert_ok(comparison_make(&comparison, sides, &usual, NULL, NULL));
         assert_string_equal(comparison.rows[0].lost, cases[i].lost);
         assert_int_equal(comparison_end(&comparison, &plain, why, sizeof why),
                          cases[i].passes ? GATE_PASSED : GATE_FAILED);
@@ -903,7 +887,7 @@ TEST(no_row_is_dropped)
     struct two_files two;
 
     read_two(&two, base, after);
-    assert_int_equal(comparison_make(&comparison, two.sides, &usual, is_not_b, NULL), STATUS_OK);
+    assert_ok(comparison_make(&comparison, two.sides, &usual, is_not_b, NULL));
     assert_int_equal(comparison.count, ARRAY_SIZE(rows));
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         assert_string_equal(comparison.rows[i].name, rows[i].name);
@@ -929,7 +913,7 @@ TEST(names_are_escaped_in_markdown_as_on_every_page)
     const struct comparison_remarks remarks = { .end = GATE_PASSED };
 
     read_two(&two, file, file);
-    assert_int_equal(comparison_make(&comparison, two.sides, &usual, NULL, NULL), STATUS_OK);
+    assert_ok(comparison_make(&comparison, two.sides, &usual, NULL, NULL));
     comparison_page(&page, &comparison, &remarks);
     fclose(stream);
     assert_non_null(strstr(text, "\n| BM_x\\<\\[a](b)> | "));
@@ -955,8 +939,7 @@ static void read_run(struct benchmark_file *file, int before, int after, int pix
              "], \"chokepoint\": {\"scenarios\": [{\"name\": \"x\", \"settings\": {\"before\": "
              "\"jpeg_pixels=64 seed=1\", \"after\": \"jpeg_pixels=%d seed=1\"}}]}}",
              pixels);
-    assert_int_equal(benchmark_file_read(file, file_with("run.json", text), "real_time"),
-                     STATUS_OK);
+    assert_ok(benchmark_file_read(file, file_with("run.json", text), "real_time"));
 }
 
 /* The third file of new had other images in x/after, and its time is twice that of the others. */
@@ -970,7 +953,7 @@ TEST(rows_that_did_other_work_are_neither_faster_nor_slower)
 
     for (int i = 0; i < 6; i++)
         read_run(&files[i], 1000 + i, i == 5 ? 2000 : 1000, i == 5 ? 96 : 64);
-    assert_int_equal(comparison_make(&comparison, sides, &usual, NULL, NULL), STATUS_OK);
+    assert_ok(comparison_make(&comparison, sides, &usual, NULL, NULL));
     assert_int_equal(comparison.rows[0].verdict, COMPARE_SAME);
     assert_int_equal(comparison.rows[1].verdict, COMPARE_OTHER_WORK);
     assert_string_equal(comparison.rows[1].reason, "other work: jpeg_pixels 64 and 96");
@@ -1014,11 +997,9 @@ TEST(a_row_that_some_new_files_lack_fails_the_gate)
                 bool has = j < (side == SIDE_BASE ? cases[i].base : cases[i].after);
                 snprintf(text, sizeof text, rows,
                          has ? "{\"name\":\"0\",\"real_time\":5,\"time_unit\":\"us\"}," : "");
-                assert_int_equal(
-                    benchmark_file_read(&files[side][j], file_with("some.json", text), "real_time"),
-                    STATUS_OK);
+                assert_ok(benchmark_file_read(&files[side][j], file_with("some.json", text), "real_time"));
             }
-        assert_int_equal(comparison_make(&comparison, sides, &usual, NULL, NULL), STATUS_OK);
+        assert_ok(comparison_make(&comparison, sides, &usual, NULL, NULL));
         for (int j = 0; j < comparison.count; j++)
             assert_string_equal(comparison.rows[j].lost,
                                 strcmp(comparison.rows[j].name, "0") == 0 ? cases[i].lost : "");
@@ -1119,9 +1100,9 @@ TEST(what_many_rows_lack_is_said_once)
         char path[128];
         write_dated("many.json", "", percent[i]);
         snprintf(path, sizeof path, "%s/many.json", folder);
-        assert_int_equal(benchmark_file_read(&files[i], path, "real_time"), STATUS_OK);
+        assert_ok(benchmark_file_read(&files[i], path, "real_time"));
     }
-    assert_int_equal(comparison_make(&comparison, sides, &usual, NULL, NULL), STATUS_OK);
+    assert_ok(comparison_make(&comparison, sides, &usual, NULL, NULL));
     assert_int_equal(comparison.counts[COMPARE_UNDECIDED], 10);
     comparison_page(&page, &comparison, &remarks);
     fclose(stream);
@@ -1156,8 +1137,7 @@ TEST(values_without_a_ratio_are_not_said_to_lack_files)
         char text[128];
         snprintf(text, sizeof text,
                  "{\"benchmarks\":[{\"name\":\"r\",\"real_time\":1,\"lead\":%g}]}", values[i]);
-        assert_int_equal(benchmark_file_read(&files[i], file_with("lead.json", text), "lead"),
-                         STATUS_OK);
+        assert_ok(benchmark_file_read(&files[i], file_with("lead.json", text), "lead"));
     }
     for (int i = 0; i < 2; i++) {
         struct compare_rule rule = usual;
@@ -1165,7 +1145,7 @@ TEST(values_without_a_ratio_are_not_said_to_lack_files)
         const char *text;
 
         rule.metric = "lead";
-        assert_int_equal(comparison_make(&comparison, sides[i], &rule, NULL, NULL), STATUS_OK);
+        assert_ok(comparison_make(&comparison, sides[i], &rule, NULL, NULL));
         assert_int_equal(comparison.counts[COMPARE_UNDECIDED], 1);
         text = page_of(&comparison);
         assert_non_null(strstr(text, "some values are 0 or negative, so they have no ratio"));
@@ -1237,9 +1217,9 @@ TEST(turns_are_told_from_dates)
             char path[128];
             write_dated("dated.json", cases[i].dates[j], cases[i].percent[j]);
             snprintf(path, sizeof path, "%s/dated.json", folder);
-            assert_int_equal(benchmark_file_read(&files[j], path, "real_time"), STATUS_OK);
+            assert_ok(benchmark_file_read(&files[j], path, "real_time"));
         }
-        assert_int_equal(comparison_make(&comparison, sides, &usual, NULL, NULL), STATUS_OK);
+        assert_ok(comparison_make(&comparison, sides, &usual, NULL, NULL));
         assert_int_equal(comparison.run_noise[PLACE_BEST].rows, 10);
         /* Within a side: 8% apart, so a variance of about 0.08 squared, halved. */
         if (cases[i].in_turns)

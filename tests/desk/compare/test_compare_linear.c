@@ -38,10 +38,10 @@ static double blocks_of_comparison(int rows)
     for (int i = 0; i < SIDES; i++) write_rows(paths[i], rows, "5");
     count_blocks();
     for (int i = 0; i < SIDES; i++) {
-        assert_int_equal(benchmark_file_read(&files[i], paths[i], BENCHMARK_TIME), STATUS_OK);
+        assert_ok(benchmark_file_read(&files[i], paths[i], BENCHMARK_TIME));
         sides[i] = (struct compare_files){ &files[i], 1 };
     }
-    assert_int_equal(comparison_make(&comparison, sides, &rule, NULL, NULL), STATUS_OK);
+    assert_ok(comparison_make(&comparison, sides, &rule, NULL, NULL));
     assert_int_equal(comparison.count, rows);
     comparison_release(&comparison);
     for (int i = 0; i < SIDES; i++) {
@@ -58,7 +58,7 @@ static double blocks_of_lenient_json(int rows)
 
     write_rows(path, rows, "-nan");
     count_blocks();
-    assert_int_equal(lenient_json_read(&root, path), STATUS_OK);
+    assert_ok(lenient_json_read(&root, path));
     cJSON_Delete(root);
     unlink(path);
     return counted_blocks();

@@ -68,7 +68,7 @@ static void read_made(struct benchmark_file *file, const struct made *made, int 
     assert_non_null(to);
     fputs(text, to);
     assert_int_equal(fclose(to), 0);
-    assert_int_equal(benchmark_file_read(file, path, BENCHMARK_TIME), STATUS_OK);
+    assert_ok(benchmark_file_read(file, path, BENCHMARK_TIME));
     unlink(path);
 }
 
@@ -93,7 +93,7 @@ static enum gate_end compare_made(const struct made *made, struct random *random
         sides[side] = (struct compare_files){ files[side], made->counts[side] };
         for (int i = 0; i < made->counts[side]; i++) read_made(&files[side][i], made, side, random);
     }
-    assert_int_equal(comparison_make(&comparison, sides, &rule, NULL, NULL), STATUS_OK);
+    assert_ok(comparison_make(&comparison, sides, &rule, NULL, NULL));
     end = comparison_end(&comparison, &gate, why, sizeof why);
     tally->rows += comparison.count;
     tally->called += comparison.counts[COMPARE_SLOWER] + comparison.counts[COMPARE_FASTER];

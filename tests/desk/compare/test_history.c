@@ -73,14 +73,13 @@ static struct history_added add_day(int day, const char *unit, double value, con
         "\"ns\"}]}",
         day, day, value * 1.1, unit, value, unit, 2 * value, unit);
     write_file(result_path, "w", text);
-    assert_int_equal(benchmark_file_read(&file, result_path, BENCHMARK_TIME), STATUS_OK);
-    assert_int_equal(history_file_add(path,
+    assert_ok(benchmark_file_read(&file, result_path, BENCHMARK_TIME));
+    assert_ok(history_file_add(path,
                                       &(struct history_adding){ .files = &file,
                                                                 .count = 1,
                                                                 .metric = BENCHMARK_TIME,
                                                                 .commit = commit },
-                                      &added),
-                     STATUS_OK);
+                                      &added));
     benchmark_file_release(&file);
     return added;
 }
@@ -98,7 +97,7 @@ TEST(a_run_is_added_once)
     assert_int_equal(added.differing, 0);
     assert_int_equal(add_day(1, "us", 101, NULL).differing, 2);
     assert_int_equal(add_day(1, "us", 100, "other").added, 2);
-    assert_int_equal(history_file_read(&file, path), STATUS_OK);
+    assert_ok(history_file_read(&file, path));
     assert_int_equal(file.count, 4);
     assert_int_equal(file.damaged, 0);
     assert_string_equal(file.entries[0].row, "a");
@@ -122,7 +121,7 @@ TEST(times_are_in_us_whatever_their_unit)
         path, "a",
         "{\"date\":\"2026-03-02T10:00:00+00:00\",\"row\":\"a\",\"metric\":\"real_time\",\"unit\":"
         "\"s\",\"value\":3}\n");
-    assert_int_equal(history_file_read(&file, path), STATUS_OK);
+    assert_ok(history_file_read(&file, path));
     assert_int_equal(file.count, 3);
     assert_true(file.entries[0].value == 2000);
     assert_true(file.entries[2].value == 3e6);
@@ -160,7 +159,7 @@ TEST(damaged_lines_are_named_and_the_others_read)
     char text[800];
 
     write_file(path, "w", lines);
-    assert_int_equal(history_file_read(&file, path), STATUS_OK);
+    assert_ok(history_file_read(&file, path));
     assert_int_equal(file.count, 2);
     assert_int_equal(file.damaged, 9);
     history_file_damages(&file, text, sizeof text);
@@ -192,7 +191,7 @@ TEST(a_cut_last_line_loses_nothing_else)
         write_file(path, "w", whole);
         unlink(cut_path);
         added = add_day(2, "us", 100, NULL);
-        assert_int_equal(history_file_read(&file, path), STATUS_OK);
+        assert_ok(history_file_read(&file, path));
         assert_int_equal(file.damaged, 0);
         assert_true(file.count == 3 || file.count == 4);
         if (added.cut[0] != '\0')
@@ -252,8 +251,8 @@ TEST(a_step_is_found_in_its_row_and_no_other)
     write_runs("rate", "bytes_per_second", "1", 60, 40, -0.1);
     write_runs("small", "real_time", "1", 60, 30, 0.015);
     write_runs("few", "real_time", "1", 9, 4, 0.5);
-    assert_int_equal(history_file_read(&file, path), STATUS_OK);
-    assert_int_equal(history_make(&history, &file, &rule, NULL, NULL), STATUS_OK);
+    assert_ok(history_file_read(&file, path));
+    assert_ok(history_make(&history, &file, &rule, NULL, NULL));
     assert_int_equal(history.count, 6);
     assert_int_equal(history.series[0].verdict, HISTORY_SLOWER);
     assert_int_equal(history.series[0].change_count, 1);
@@ -285,8 +284,8 @@ TEST(other_work_is_another_series)
     write_runs("a", "real_time", "1", 40, 40, 0);
     write_runs("a", "real_time", "2", 40, 0, 0.5);
     write_runs("b", "real_time", "2", 40, 40, 0);
-    assert_int_equal(history_file_read(&file, path), STATUS_OK);
-    assert_int_equal(history_make(&history, &file, &rule, NULL, NULL), STATUS_OK);
+    assert_ok(history_file_read(&file, path));
+    assert_ok(history_make(&history, &file, &rule, NULL, NULL));
     assert_int_equal(history.count, 3);
     assert_int_equal(history.counts[HISTORY_SAME], 3);
     assert_true(history.series[0].shares_name && history.series[1].shares_name);
@@ -302,13 +301,13 @@ TEST(an_accepted_change_is_left_out)
     struct history history;
 
     write_runs("step", "real_time", "1", 60, 40, 0.1);
-    assert_int_equal(history_file_read(&file, path), STATUS_OK);
-    assert_int_equal(history_make(&history, &file, &rule, NULL, NULL), STATUS_OK);
+    assert_ok(history_file_read(&file, path));
+    assert_ok(history_make(&history, &file, &rule, NULL, NULL));
     assert_int_equal(history.series[0].count, 20);
     assert_int_equal(history.series[0].verdict, HISTORY_SAME);
     history_release(&history);
     rule.since = "2026-02-13"; /* that of run 40 */
-    assert_int_equal(history_make(&history, &file, &rule, NULL, NULL), STATUS_OK);
+    assert_ok(history_make(&history, &file, &rule, NULL, NULL));
     assert_int_equal(history.series[0].count, 20);
     history_release(&history);
     rule.since = "nonsense";
@@ -334,9 +333,9 @@ TEST(the_order_of_lines_means_nothing)
         *last = '\0';
     }
     free(text);
-    assert_int_equal(history_file_read(&file, path), STATUS_OK);
+    assert_ok(history_file_read(&file, path));
     assert_int_equal(file.count, 60);
-    assert_int_equal(history_make(&history, &file, &rule, NULL, NULL), STATUS_OK);
+    assert_ok(history_make(&history, &file, &rule, NULL, NULL));
     assert_int_equal(history.series[0].changes[0], 40);
     assert_string_equal(history.series[0].runs[0]->commit, "c0");
     history_release(&history);

@@ -102,7 +102,7 @@ TEST(what_moves_all_rows_is_told_from_what_moves_one)
     for (uint64_t seed = 0; seed < TRIALS; seed++) {
         struct run_noise noise;
         draw(logs, 0.02, 0.01, seed);
-        assert_int_equal(run_noise_learn(&noise, logs[0], ROWS, BASE, AFTER, NULL), STATUS_OK);
+        assert_ok(run_noise_learn(&noise, logs[0], ROWS, BASE, AFTER, NULL));
         assert_int_equal(noise.rows, ROWS);
         common += noise.common / TRIALS;
         apart += noise.prior.variance / TRIALS;
@@ -121,7 +121,7 @@ TEST(degrees_of_freedom_are_those_of_the_larger_part)
     struct run_noise noise;
 
     draw(logs, 0, 0.01, 1);
-    assert_int_equal(run_noise_learn(&noise, logs[0], ROWS, BASE, AFTER, NULL), STATUS_OK);
+    assert_ok(run_noise_learn(&noise, logs[0], ROWS, BASE, AFTER, NULL));
     run_noise_variance(&noise, logs[0], BASE, AFTER, 0, &freedom);
     assert_true(freedom > 30);
     variance = run_noise_variance(&noise, logs[0], BASE, AFTER, least, &freedom);
@@ -129,7 +129,7 @@ TEST(degrees_of_freedom_are_those_of_the_larger_part)
     run_noise_release(&noise);
 
     draw(logs, 0.02, 0.0001, 1);
-    assert_int_equal(run_noise_learn(&noise, logs[0], ROWS, BASE, AFTER, NULL), STATUS_OK);
+    assert_ok(run_noise_learn(&noise, logs[0], ROWS, BASE, AFTER, NULL));
     run_noise_variance(&noise, logs[0], BASE, AFTER, 0, &freedom);
     assert_near(freedom, 4, 0.05); /* the runs', however many rows */
     run_noise_release(&noise);
@@ -144,7 +144,7 @@ TEST(a_change_of_all_rows_is_no_noise)
         struct run_noise noise;
         for (int row = 0; row < ROWS; row++)
             for (int j = BASE; j < FILES; j++) logs[row][j] += i * 0.5;
-        assert_int_equal(run_noise_learn(&noise, logs[0], ROWS, BASE, AFTER, NULL), STATUS_OK);
+        assert_ok(run_noise_learn(&noise, logs[0], ROWS, BASE, AFTER, NULL));
         variance[i] = run_noise_variance(&noise, logs[5], BASE, AFTER, 0, &freedom[i]);
         run_noise_release(&noise);
     }
@@ -174,8 +174,7 @@ TEST(a_drift_over_runs_in_turns_counts_by_its_steps)
                 logs[row][j] += 0.04 * j;
                 logs[row][BASE + j] += 0.04 * j + 0.02;
             }
-        assert_int_equal(run_noise_learn(&noise, logs[0], ROWS, BASE, AFTER, cases[i].turns),
-                         STATUS_OK);
+        assert_ok(run_noise_learn(&noise, logs[0], ROWS, BASE, AFTER, cases[i].turns));
         assert_near(noise.common, cases[i].common, 1e-5);
         run_noise_release(&noise);
     }
@@ -205,7 +204,7 @@ TEST(each_order_of_turns_is_respected)
         struct run_noise noise;
         for (int j = 0; j < cases[i].count; j++) mean += cases[i].across[j] / cases[i].count;
         for (int j = 0; j < cases[i].count; j++) squares += pow(cases[i].across[j] - mean, 2);
-        assert_int_equal(run_noise_learn(&noise, logs[0], ROWS, 2, 2, cases[i].turns), STATUS_OK);
+        assert_ok(run_noise_learn(&noise, logs[0], ROWS, 2, 2, cases[i].turns));
         assert_near(noise.common, squares / 2 / 2, 1e-9);
         run_noise_release(&noise);
     }
@@ -221,11 +220,10 @@ TEST(shifts_of_runs_in_turns_are_found_again)
     for (uint64_t seed = 0; seed < TRIALS; seed++) {
         struct run_noise noise;
         draw(logs, 0.02, 0.01, seed);
-        assert_int_equal(run_noise_learn(&noise, logs[0], ROWS, BASE, AFTER, base_first),
-                         STATUS_OK);
+        assert_ok(run_noise_learn(&noise, logs[0], ROWS, BASE, AFTER, base_first));
         strict += noise.common / TRIALS;
         run_noise_release(&noise);
-        assert_int_equal(run_noise_learn(&noise, logs[0], ROWS, BASE, AFTER, swapped), STATUS_OK);
+        assert_ok(run_noise_learn(&noise, logs[0], ROWS, BASE, AFTER, swapped));
         other += noise.common / TRIALS;
         run_noise_release(&noise);
     }
@@ -239,7 +237,7 @@ TEST(rows_that_never_vary_have_no_noise)
     struct run_noise noise;
 
     draw(logs, 0, 0, 1);
-    assert_int_equal(run_noise_learn(&noise, logs[0], ROWS, BASE, AFTER, NULL), STATUS_OK);
+    assert_ok(run_noise_learn(&noise, logs[0], ROWS, BASE, AFTER, NULL));
     assert_near(run_noise_variance(&noise, logs[0], BASE, AFTER, 0, &freedom), 0, 0);
     assert_near(freedom, 4, 0);
     run_noise_release(&noise);
@@ -251,14 +249,13 @@ TEST(few_rows_or_single_runs_teach_nothing)
     struct run_noise noise;
 
     draw(logs, 0.01, 0.01, 4);
-    assert_int_equal(run_noise_learn(&noise, logs[0], RUN_NOISE_ROWS_LEAST - 1, BASE, AFTER, NULL),
-                     STATUS_OK);
+    assert_ok(run_noise_learn(&noise, logs[0], RUN_NOISE_ROWS_LEAST - 1, BASE, AFTER, NULL));
     assert_int_equal(noise.rows, 0);
     run_noise_release(&noise);
-    assert_int_equal(run_noise_learn(&noise, logs[0], ROWS, 1, 1, NULL), STATUS_OK);
+    assert_ok(run_noise_learn(&noise, logs[0], ROWS, 1, 1, NULL));
     assert_int_equal(noise.rows, 0);
     run_noise_release(&noise);
-    assert_int_equal(run_noise_learn(&noise, logs[0], ROWS, 1, 2, NULL), STATUS_OK);
+    assert_ok(run_noise_learn(&noise, logs[0], ROWS, 1, 2, NULL));
     assert_int_equal(noise.rows, ROWS);
     assert_near(noise.freedom, 1, 0);
     run_noise_release(&noise);
@@ -279,7 +276,7 @@ static struct compared_row compared(const double *times, const struct run_noise 
         runs[i] = (struct benchmark_row){ .median = times[i], .deviation = NAN };
         rows[i] = &runs[i];
     }
-    assert_int_equal(compare_runs(&row, rows, BASE, rows + BASE, AFTER, noise, &rule), STATUS_OK);
+    assert_ok(compare_runs(&row, rows, BASE, rows + BASE, AFTER, noise, &rule));
     return row;
 }
 
@@ -300,7 +297,7 @@ TEST(the_sides_as_a_whole_move_if_most_rows_do)
         for (int row = 0; row < ROWS; row++)
             for (int file = BASE; file < FILES; file++)
                 logs[row][file] += cases[i].all + (row == 7 ? cases[i].one : 0);
-        assert_int_equal(run_noise_learn(&noise, &logs[0][0], ROWS, BASE, AFTER, NULL), STATUS_OK);
+        assert_ok(run_noise_learn(&noise, &logs[0][0], ROWS, BASE, AFTER, NULL));
         assert_int_equal(run_noise_moved(&noise, BASE, AFTER, NAN, log(1.05)), cases[i].moved);
         if (cases[i].common == 0)
             assert_near(noise.shift, cases[i].all, 0.02);
@@ -320,7 +317,7 @@ TEST(rows_of_one_run_per_side_tell_the_least_noise)
         for (int file = 0; file < 2; file++)
             logs[row][file] = row + 0.2 * (double)random_normal(&random) +
                               (file == 1 ? 0.1 + (row % 10 == 0 ? 3 : 0) : 0);
-    assert_int_equal(run_noise_learn(&noise, &logs[0][0], MANY, 1, 1, NULL), STATUS_OK);
+    assert_ok(run_noise_learn(&noise, &logs[0][0], MANY, 1, 1, NULL));
     assert_int_equal(noise.rows, 0);
     assert_near(noise.alone, 0.2, 0.04);
     assert_near(noise.most, 0.13, 0.03);
@@ -340,7 +337,7 @@ TEST(all_rows_tell_what_one_alone_does_not)
     struct compared_row row;
 
     draw(logs, 0, 0.02, 5);
-    assert_int_equal(run_noise_learn(&noise, logs[0], ROWS, BASE, AFTER, NULL), STATUS_OK);
+    assert_ok(run_noise_learn(&noise, logs[0], ROWS, BASE, AFTER, NULL));
     row = compared(slower, &noise);
     assert_int_equal(row.verdict, COMPARE_SLOWER);
     assert_int_equal(row.noise, NOISE_ROWS);
@@ -372,7 +369,7 @@ TEST(a_row_that_moved_with_all_needs_no_more_than_its_interval)
         draw(logs, 0.03, 0.03, 11);
         for (int row = 0; row < ROWS; row++)
             for (int file = BASE; file < FILES; file++) logs[row][file] += 0.5 * moved;
-        assert_int_equal(run_noise_learn(&noise, logs[0], ROWS, BASE, AFTER, NULL), STATUS_OK);
+        assert_ok(run_noise_learn(&noise, logs[0], ROWS, BASE, AFTER, NULL));
         assert_int_equal(run_noise_moved(&noise, BASE, AFTER, NAN, log(1.05)), moved);
         for (double change = 0.055; change < 0.5; change += 0.005) {
             double after = 100 * (1 + change), times[] = { 100, 100, 100, after, after, after };

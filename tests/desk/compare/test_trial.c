@@ -157,7 +157,7 @@ static void judged(struct trial *trial, const struct made_steps *program, int ar
     for (int i = 0; i < arms; i++) made->gain[i] = gains != NULL ? gains[i] : 1;
     write_trial(made, path);
     free(made);
-    assert_int_equal(trial_read(trial, path), STATUS_OK);
+    assert_ok(trial_read(trial, path));
     assert_int_equal(trial->count, arms);
     for (int i = 1; i < arms; i++) trial_judge(&trial->arms[i], &trial->arms[0], disturbed);
 }
@@ -314,7 +314,7 @@ TEST(only_a_planned_look_decides)
     bool early = false;
 
     for (int pairs = 1; pairs <= TRIAL_FIRST_LOOK + TRIAL_LOOK; pairs++) {
-        assert_int_equal(trial_arm_add(&arm, pairs == 1 ? 1e7 : 2e7, 1e7), STATUS_OK);
+        assert_ok(trial_arm_add(&arm, pairs == 1 ? 1e7 : 2e7, 1e7));
         trial_judge(&arm, NULL, NULL);
         assert_int_equal(trial_is_decided(&arm), pairs == TRIAL_FIRST_LOOK + TRIAL_LOOK);
         early = early || (arm.verdict == TRIAL_GAIN && pairs < TRIAL_FIRST_LOOK + TRIAL_LOOK);

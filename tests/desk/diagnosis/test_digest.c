@@ -22,7 +22,7 @@ static struct found make(char **line)
                              .record = rank_record_of(found.analysed.arena, &found.summary, 100) };
 
     digest.record.source = "trace.json";
-    assert_int_equal(digest_write(line, &digest), STATUS_OK);
+    assert_ok(digest_write(line, &digest));
     return found;
 }
 
@@ -57,7 +57,7 @@ TEST(a_digest_gives_back_what_it_was_made_of)
     struct rank_record record;
     struct findings findings;
 
-    assert_int_equal(read_line(&found, line, &record, &findings), STATUS_OK);
+    assert_ok(read_line(&found, line, &record, &findings));
     assert_int_equal(findings.count, found.findings.count);
     for (int64_t i = 0; i < findings.count; i++) {
         assert_ptr_equal(findings.items[i].id, found.findings.items[i].id);

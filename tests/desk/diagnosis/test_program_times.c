@@ -32,7 +32,7 @@ static int judge(struct finding findings[PROGRAM_FINDINGS], const char *more)
             snprintf(text + strlen(text), sizeof text - strlen(text), ",%s%s", name, others[i][1]);
     }
     strcat(text, "}");
-    assert_int_equal(json_parse(&json, text, NULL, true), STATUS_OK);
+    assert_ok(json_parse(&json, text, NULL, true));
     assert_true(program_times_read(&times, json));
     times.busy_s = fmax(0, json_number_of(json, "busy_s"));
     count = program_times_judge(findings, &times);

@@ -116,8 +116,7 @@ static void check_trace(const cJSON *wanted)
     const cJSON *streams = cJSON_GetObjectItem(wanted, "streams");
 
     snprintf(path, sizeof path, "%s/%s.json.gz", folder, wanted->string);
-    if (trace_file_read(&trace, path, NULL) != STATUS_OK)
-        fail_msg("%s", status_last()->text);
+    assert_ok(trace_file_read(&trace, path, NULL));
     assert_false(trace->partial);
     assert_int_equal(trace->bad_count, 0);
     assert_int_equal(trace->event_count + trace->other_count,
@@ -154,7 +153,7 @@ TEST(a_host_bound_trace_idles_for_the_host)
     struct timeline timeline;
 
     snprintf(path, sizeof path, "%s/h100_bert_small.json.gz", folder);
-    assert_int_equal(trace_file_read(&trace, path, NULL), STATUS_OK);
+    assert_ok(trace_file_read(&trace, path, NULL));
     timeline = timeline_of(arena, trace);
     assert_int_equal(timeline.all.idle_cause_ns[IDLE_HOST_WAIT], timeline.all.idle_ns);
     arena_close(arena);
@@ -169,7 +168,7 @@ static struct findings judge(const char *name, struct trace_file **trace, struct
     struct facts facts;
 
     snprintf(path, sizeof path, "%s/%s.json.gz", folder, name);
-    assert_int_equal(trace_file_read(trace, path, NULL), STATUS_OK);
+    assert_ok(trace_file_read(trace, path, NULL));
     *summary = summary_of(arena, *trace);
     facts = facts_of(summary, 1, 0);
     return findings_of(&facts);
@@ -264,7 +263,7 @@ TEST(a_replay_gives_back_the_trace)
         struct summary summary;
         double recorded_ns;
         snprintf(path, sizeof path, "%s/%s.json.gz", folder, wanted->string);
-        assert_int_equal(trace_file_read(&trace, path, NULL), STATUS_OK);
+        assert_ok(trace_file_read(&trace, path, NULL));
         summary = summary_of(arena, trace);
         recorded_ns = (double)(summary.graph.end_ns - summary.graph.start_ns);
         assert_true(fabs(replay(arena, &summary.graph, NULL, 0, NULL).first_ns / recorded_ns - 1) <=
@@ -302,7 +301,7 @@ TEST(the_longest_gap_names_its_line)
     struct call_place place;
 
     snprintf(path, sizeof path, "%s/mi300_timesformer.json.gz", folder);
-    assert_int_equal(trace_file_read(&trace, path, NULL), STATUS_OK);
+    assert_ok(trace_file_read(&trace, path, NULL));
     summary = summary_of(arena, trace);
     first.start_ns = summary.idle.start_ns;
     first.end_ns = summary.timeline.work[0].event->start_ns;

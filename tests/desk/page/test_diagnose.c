@@ -87,7 +87,7 @@ static char *printed_with(const struct diagnosis *diagnosis, bool markdown, bool
     assert_int_equal(page.console.room, INT_MAX);
     if (!in_file)
         page.console.room = 80;
-    assert_int_equal(diagnosis_page(&page, diagnosis, &view), STATUS_OK);
+    assert_ok(diagnosis_page(&page, diagnosis, &view));
     fclose(stream);
     test_defer(free, text);
     return text;
@@ -116,8 +116,7 @@ static struct diagnosis diagnose(void)
 
     assert_non_null(made);
     test_defer(release_made, made);
-    if (diagnosis_make(made, path_list, file_count, NULL, NULL) != STATUS_OK)
-        fail_msg("%s", status_last()->text);
+    assert_ok(diagnosis_make(made, path_list, file_count, NULL, NULL));
     close_files();
     return *made;
 }
@@ -126,7 +125,7 @@ static char *json_of(const struct diagnosis *diagnosis, int only, int timeline)
 {
     char *text;
 
-    assert_int_equal(diagnosis_json(diagnosis, only, timeline, &text), STATUS_OK);
+    assert_ok(diagnosis_json(diagnosis, only, timeline, &text));
     test_defer(free, text);
     return text;
 }
@@ -1128,8 +1127,7 @@ TEST(files_that_are_no_traces_are_skipped_in_their_order)
             add_rank("", "gemm", 0);
         else
             add_file("nonsense");
-    assert_int_equal(diagnosis_make(&diagnosis, path_list, file_count, note_skip, &skips),
-                     STATUS_OK);
+    assert_ok(diagnosis_make(&diagnosis, path_list, file_count, note_skip, &skips));
     assert_int_equal(diagnosis.count, 3);
     assert_int_equal(skips.count, 3);
     for (size_t i = 0; i < ARRAY_SIZE(is_trace); i++)

@@ -62,7 +62,7 @@ static double blocks_of_diagnosis(int steps)
 
     write_trace(path, steps);
     count_blocks();
-    assert_int_equal(diagnosis_make(&diagnosis, paths, 1, NULL, NULL), STATUS_OK);
+    assert_ok(diagnosis_make(&diagnosis, paths, 1, NULL, NULL));
     assert_int_equal(diagnosis.summaries[0].steps.count, steps);
     assert_true(diagnosis.findings[0].count > 1);
     diagnosis_release(&diagnosis);

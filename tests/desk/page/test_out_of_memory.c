@@ -221,7 +221,7 @@ static bool fail_once(const char *trace, long number)
     int before = live_count;
     bool any;
 
-    assert_int_equal(diagnosis_make(&whole, paths, 1, NULL, NULL), STATUS_OK);
+    assert_ok(diagnosis_make(&whole, paths, 1, NULL, NULL));
     fail_at(number);
     status = diagnosis_make(&diagnosis, paths, 2, take_skip, &skips);
     any = failed;
@@ -263,7 +263,7 @@ TEST(a_page_that_lacks_memory_says_so)
     for (size_t i = 0; i < ARRAY_SIZE(traces); i++) {
         struct diagnosis diagnosis;
         int before = live_count, made;
-        assert_int_equal(diagnosis_make(&diagnosis, &traces[i], 1, NULL, NULL), STATUS_OK);
+        assert_ok(diagnosis_make(&diagnosis, &traces[i], 1, NULL, NULL));
         made = live_count;
         fail_at(1);
         for (long number = 1; failed || number == 1; number++) {
@@ -287,7 +287,7 @@ TEST(json_is_whole_or_not_there)
         struct diagnosis diagnosis;
         int before = live_count;
         bool any = true;
-        assert_int_equal(diagnosis_make(&diagnosis, &traces[i], 1, NULL, NULL), STATUS_OK);
+        assert_ok(diagnosis_make(&diagnosis, &traces[i], 1, NULL, NULL));
         for (long number = 1; any; number++) {
             char *text = NULL;
             enum status status;
@@ -335,7 +335,7 @@ TEST(a_snapshot_that_lacks_memory_leaves_nothing)
     int before = live_count;
     long number = 1;
 
-    assert_int_equal(diagnosis_make(&diagnosis, &traces[0], 1, NULL, NULL), STATUS_OK);
+    assert_ok(diagnosis_make(&diagnosis, &traces[0], 1, NULL, NULL));
     while (snapshot_fails_once(&diagnosis, number)) number++;
     assert_true(number > 50);
     assert_non_null(findings_find(&diagnosis.findings[0], "memory_growth"));

@@ -69,7 +69,7 @@ TEST(a_whole_export_is_read)
     struct trace_file *trace = NULL;
 
     write_file(whole, whole_size);
-    assert_int_equal(trace_file_read(&trace, path, NULL), STATUS_OK);
+    assert_ok(trace_file_read(&trace, path, NULL));
     assert_false(trace->partial);
     assert_int_equal(trace->bad_count, 0);
     assert_int_equal(trace->whole_graph_count, 1);

@@ -51,8 +51,7 @@ static struct trace_file *read_bytes(const char *bytes, size_t length)
     struct trace_file *trace = NULL;
 
     write_plain(bytes, length);
-    if (trace_file_read(&trace, path, NULL) != STATUS_OK)
-        fail_msg("%s", status_last()->text);
+    assert_ok(trace_file_read(&trace, path, NULL));
     test_defer(close_trace, trace);
     return trace;
 }
@@ -691,7 +690,7 @@ TEST(events_beyond_the_limit_make_the_trace_partial)
     struct trace_file_limits limits = { .events = 2 };
 
     write_plain(small, strlen(small));
-    assert_int_equal(trace_file_read(&trace, path, &limits), STATUS_OK);
+    assert_ok(trace_file_read(&trace, path, &limits));
     assert_int_equal(trace->event_count, 2);
     assert_true(trace->partial);
     assert_non_null(strstr(trace->partial_reason, "first 2 events"));

@@ -23,7 +23,7 @@ static uint32_t name(const char *text)
 {
     uint32_t number;
 
-    assert_int_equal(trace_rows_name(&rows, text, strlen(text), &number), STATUS_OK);
+    assert_ok(trace_rows_name(&rows, text, strlen(text), &number));
     return number;
 }
 
@@ -31,17 +31,16 @@ static uint32_t track(bool on_device, int64_t process, int64_t thread)
 {
     uint32_t number;
 
-    assert_int_equal(trace_rows_track(&rows,
+    assert_ok(trace_rows_track(&rows,
                                       (struct event_track){ on_device, process, process, thread },
-                                      &number),
-                     STATUS_OK);
+                                      &number));
     return number;
 }
 
 static void add(struct trace_event event)
 {
     assert_true(trace_rows_have_room(&rows, rows.file->event_count));
-    assert_int_equal(trace_rows_event(&rows, &event), STATUS_OK);
+    assert_ok(trace_rows_event(&rows, &event));
 }
 
 static void add_at(int64_t start_ns)
@@ -51,7 +50,7 @@ static void add_at(int64_t start_ns)
 
 static void settle(void)
 {
-    assert_int_equal(trace_rows_settle(&rows), STATUS_OK);
+    assert_ok(trace_rows_settle(&rows));
 }
 
 TEST(an_empty_trace_knows_nothing)
@@ -166,7 +165,7 @@ TEST(frames_are_sorted_and_calls_replace_stacks)
     assert_int_equal(track(false, 1, 1), 0);
     assert_int_equal(track(false, 1, 2), 1);
     for (size_t i = 0; i < ARRAY_SIZE(frames); i++) {
-        assert_int_equal(trace_rows_frame(&rows, &frames[i]), STATUS_OK);
+        assert_ok(trace_rows_frame(&rows, &frames[i]));
         assert_int_equal(rows.has_calls, i > 0);
     }
     settle();
@@ -179,8 +178,8 @@ TEST(metadata_is_copied_and_the_last_of_a_key_counts)
 {
     char json[] = "17, and more";
 
-    assert_int_equal(trace_rows_metadata(&rows, "steps", "1", 1), STATUS_OK);
-    assert_int_equal(trace_rows_metadata(&rows, "steps", json, 2), STATUS_OK);
+    assert_ok(trace_rows_metadata(&rows, "steps", "1", 1));
+    assert_ok(trace_rows_metadata(&rows, "steps", json, 2));
     json[0] = 'x';
     assert_string_equal(trace_file_metadata(rows.file, "steps"), "17");
     assert_null(trace_file_metadata(rows.file, "step"));

@@ -60,7 +60,7 @@ static struct queue *open_queue(size_t way, struct seen *seen)
     options.start = start;
     options.run = run;
     options.context = seen;
-    assert_int_equal(queue_open(&queue, &options), STATUS_OK);
+    assert_ok(queue_open(&queue, &options));
     return queue;
 }
 
@@ -150,7 +150,7 @@ TEST(a_claim_tells_that_it_waits_for_room)
                                            .wait_end = count_end };
     struct queue *queue;
 
-    assert_int_equal(queue_open(&queue, &options), STATUS_OK);
+    assert_ok(queue_open(&queue, &options));
     for (long i = 0; i < MANY; i++) submit(queue, i);
     queue_close(queue);
     assert_true(waits_begun > 0);

@@ -53,13 +53,13 @@ static void a_library_that_has_all_is_taken_and_tells_its_version(void **state)
     const struct cublas *cublas = NULL, *again = NULL;
     char text[64];
 
-    assert_int_equal(cublas_load(&cublas), STATUS_OK);
-    assert_int_equal(cublas_load(&again), STATUS_OK);
+    assert_ok(cublas_load(&cublas));
+    assert_ok(cublas_load(&again));
     assert_ptr_equal(cublas, again);
     cublas_version(cublas, text, sizeof text);
     assert_string_equal(text, "cuBLAS 13.7.9");
 
-    assert_int_equal(cublas_check(cublas, CUBLAS_STATUS_SUCCESS, "cublasGemmEx"), STATUS_OK);
+    assert_ok(cublas_check(cublas, CUBLAS_STATUS_SUCCESS, "cublasGemmEx"));
     assert_int_equal(cublas_check(cublas, CUBLAS_STATUS_NOT_SUPPORTED, "cublasGemmEx"),
                      STATUS_UNSUPPORTED);
     assert_says("cublasGemmEx failed: CUBLAS_STATUS_NOT_SUPPORTED (no such product)");

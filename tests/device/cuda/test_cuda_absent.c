@@ -44,7 +44,7 @@ TEST(a_run_that_may_choose_takes_the_cpu_device)
 {
     struct device *device;
 
-    assert_int_equal(device_open(&device, "auto", NULL), STATUS_OK);
+    assert_ok(device_open(&device, "auto", NULL));
     assert_string_equal(device_properties(device)->kind, "cpu");
     assert_string_equal(device_fallback(), ""); /* no GPU is in sight */
     device_close(device);

@@ -58,7 +58,7 @@ TEST(errors_have_the_status_they_deserve)
         assert_says(errors_advice(cases[i].error));
         assert_null(strstr(status_last()->text, "&memory")); /* the call, not the code */
     }
-    assert_int_equal(errors_check(cudaSuccess, "cudaMalloc", "f.c", 1), STATUS_OK);
+    assert_ok(errors_check(cudaSuccess, "cudaMalloc", "f.c", 1));
 }
 
 /* Every error that this toolkit knows fails: none is taken for a success or for an unknown
@@ -185,15 +185,15 @@ TEST(a_gpu_that_will_do_is_taken)
 {
     struct gpu_found found = fine();
 
-    assert_int_equal(gpu_verdict(&found, 0), STATUS_OK);
-    assert_int_equal(gpu_verdict(&found, 1), STATUS_OK);
+    assert_ok(gpu_verdict(&found, 0));
+    assert_ok(gpu_verdict(&found, 1));
     found.driver_version = 1000 * CHOKEPOINT_CUDA_MAJOR; /* the oldest driver */
-    assert_int_equal(gpu_verdict(&found, 0), STATUS_OK);
+    assert_ok(gpu_verdict(&found, 0));
     found.driver_version = 13030; /* a newer driver, and the oldest GPU */
     found.compute_capability = 75;
-    assert_int_equal(gpu_verdict(&found, 1), STATUS_OK);
+    assert_ok(gpu_verdict(&found, 1));
     found.visible = "0,1";
-    assert_int_equal(gpu_verdict(&found, 0), STATUS_OK);
+    assert_ok(gpu_verdict(&found, 0));
 }
 
 /* --- Grids --- */

@@ -84,7 +84,7 @@ static uint32_t version_loaded(void)
     const struct cupti *cupti = NULL;
     uint32_t version = 0;
 
-    assert_int_equal(cupti_load(&cupti), STATUS_OK);
+    assert_ok(cupti_load(&cupti));
     assert_int_equal(cupti->get_version(&version), CUPTI_SUCCESS);
     return version;
 }
@@ -144,7 +144,7 @@ static void each_refusal_says_what_to_do_and_leaves_nothing_running(void **state
         assert_int_equal(cupti_collector_start(0, &gpu), STATUS_NO_LIBRARY);
         assert_says(cases[i].says);
         assert_says("the timing is unaffected");
-        assert_int_equal(cupti_collector_flush(), STATUS_OK); /* Nobody records. */
+        assert_ok(cupti_collector_flush()); /* Nobody records. */
         cupti_collector_stop();
         setenv("CHOKEPOINT_FAKE_CUPTI", "", 1); /* Who still subscribed would be in the way. */
         if (cupti_collector_start(0, &gpu) != STATUS_OK)
@@ -162,9 +162,9 @@ static void switches_are_a_list_of_names_and_numbers(void **state)
                                          "buffers=257", "nodes=0,,", "nodes=0x1" };
     struct cupti_switches switches;
 
-    assert_int_equal(cupti_switches_read(&switches, NULL), STATUS_OK);
+    assert_ok(cupti_switches_read(&switches, NULL));
     assert_memory_equal(&switches, &cupti_switches_otherwise, sizeof switches);
-    assert_int_equal(cupti_switches_read(&switches, "buffers=16,driver=0"), STATUS_OK);
+    assert_ok(cupti_switches_read(&switches, "buffers=16,driver=0"));
     assert_int_equal(switches.buffers, 16);
     assert_int_equal(switches.driver, 0);
     assert_int_equal(switches.nodes, 1);
@@ -193,8 +193,8 @@ static void counters_are_means_over_all_samples(void **state)
         struct pm_sampling *sampling;
         struct hardware_counters counters;
         setenv("CHOKEPOINT_FAKE_CUPTI", cases[i].told, 1);
-        assert_int_equal(pm_sampling_start(&sampling, 0, 90), STATUS_OK);
-        assert_int_equal(pm_sampling_stop(sampling, &counters), STATUS_OK);
+        assert_ok(pm_sampling_start(&sampling, 0, 90));
+        assert_ok(pm_sampling_stop(sampling, &counters));
         assert_float_equal(counters.sm_active, cases[i].sm, 1e-9);
         assert_float_equal(counters.tensor_active, cases[i].tensor, 1e-9);
         if (isnan(cases[i].dram)) {
@@ -234,12 +234,12 @@ static void counters_that_may_not_be_read_say_why(void **state)
         assert_null(sampling);
         assert_says(starting[i].says);
         setenv("CHOKEPOINT_FAKE_CUPTI", "", 1);
-        assert_int_equal(pm_sampling_start(&sampling, 0, 80), STATUS_OK);
-        assert_int_equal(pm_sampling_stop(sampling, &counters), STATUS_OK);
+        assert_ok(pm_sampling_start(&sampling, 0, 80));
+        assert_ok(pm_sampling_stop(sampling, &counters));
     }
     for (size_t i = 0; i < ARRAY_SIZE(stopping); i++) {
         setenv("CHOKEPOINT_FAKE_CUPTI", "", 1);
-        assert_int_equal(pm_sampling_start(&sampling, 0, 90), STATUS_OK);
+        assert_ok(pm_sampling_start(&sampling, 0, 90));
         setenv("CHOKEPOINT_FAKE_CUPTI", stopping[i].told, 1);
         assert_int_equal(pm_sampling_stop(sampling, &counters), STATUS_NO_LIBRARY);
         assert_says(stopping[i].says);
@@ -286,8 +286,8 @@ static void what_is_dropped_cut_or_given_up_is_told(void **state)
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         setenv("CHOKEPOINT_FAKE_CUPTI", "", 1);
         told.records = told.dropped = 0;
-        assert_int_equal(cupti_collector_start(0, &gpu), STATUS_OK);
-        assert_int_equal(cupti_collector_show(sink), STATUS_OK);
+        assert_ok(cupti_collector_start(0, &gpu));
+        assert_ok(cupti_collector_show(sink));
         assert_int_equal(told.records, 0);
         setenv("CHOKEPOINT_FAKE_CUPTI", cases[i].failing, 1);
         assert_int_equal(cupti_collector_flush(), cases[i].status);
@@ -297,7 +297,7 @@ static void what_is_dropped_cut_or_given_up_is_told(void **state)
         cupti_collector_stop();
     }
     setenv("CHOKEPOINT_FAKE_CUPTI", "fatal=1", 1);
-    assert_int_equal(cupti_collector_start(0, &gpu), STATUS_OK);
+    assert_ok(cupti_collector_start(0, &gpu));
     assert_int_equal(cupti_collector_flush(), STATUS_DEVICE_ERROR);
     assert_says("the GPU has gone");
     cupti_collector_stop();
@@ -307,11 +307,11 @@ static void what_is_dropped_cut_or_given_up_is_told(void **state)
 static void a_buffer_that_comes_late_is_not_of_the_next_session(void **state)
 {
     setenv("CHOKEPOINT_FAKE_CUPTI", "late=1", 1);
-    assert_int_equal(cupti_collector_start(0, &gpu), STATUS_OK);
+    assert_ok(cupti_collector_start(0, &gpu));
     cupti_collector_stop();
     setenv("CHOKEPOINT_FAKE_CUPTI", "", 1);
-    assert_int_equal(cupti_collector_start(0, &gpu), STATUS_OK);
-    assert_int_equal(cupti_collector_flush(), STATUS_OK);
+    assert_ok(cupti_collector_start(0, &gpu));
+    assert_ok(cupti_collector_flush());
     cupti_collector_stop();
 }
 

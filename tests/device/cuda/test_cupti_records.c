@@ -21,7 +21,7 @@ static int open_records(void **state)
     records->cupti = &cupti;
     records->calls = &calls;
     records->device = 3;
-    assert_int_equal(cupti_names_open(&records->names), STATUS_OK);
+    assert_ok(cupti_names_open(&records->names));
     *state = records;
     return 0;
 }
@@ -44,7 +44,7 @@ static enum cupti_outcome translate(struct cupti_records *records, const void *r
 
 static void note(struct cupti_records *records, const void *record)
 {
-    assert_int_equal(cupti_records_note(records, record), STATUS_OK);
+    assert_ok(cupti_records_note(records, record));
 }
 
 static CUpti_ActivityAPI api(CUpti_ActivityKind kind, uint32_t id, uint32_t correlation,

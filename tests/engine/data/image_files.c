@@ -75,8 +75,8 @@ const char *test_jpeg(const struct test_folder *folder, const char *name, uint8_
     const char *path;
 
     memset(rgb, value, sizeof rgb);
-    assert_int_equal(jpeg_encoder_open(&encoder), STATUS_OK);
-    assert_int_equal(jpeg_encode(encoder, rgb, SIDE, SIDE, 95, &jpeg, &bytes), STATUS_OK);
+    assert_ok(jpeg_encoder_open(&encoder));
+    assert_ok(jpeg_encode(encoder, rgb, SIDE, SIDE, 95, &jpeg, &bytes));
     path = test_file(folder, name, jpeg, bytes);
     jpeg_encoder_close(encoder);
     return path;

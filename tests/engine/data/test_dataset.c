@@ -44,8 +44,7 @@ static void assert_opens(const struct dataset_config *config, uint32_t train, ui
 {
     struct dataset *dataset;
 
-    if (dataset_open(&dataset, config) != STATUS_OK)
-        fail_msg("%s", status_last()->text);
+    assert_ok(dataset_open(&dataset, config));
     assert_int_equal(dataset_count(dataset, SPLIT_TRAIN), train);
     assert_int_equal(dataset_count(dataset, SPLIT_HELD_OUT), held_out);
     dataset_close(dataset);
@@ -73,18 +72,17 @@ WITH_FOLDER(every_generated_sample_decodes_and_has_its_class)
     uint8_t input[8 * 8 * 3];
     int32_t label, length;
 
-    assert_int_equal(dataset_open(&dataset, &generated), STATUS_OK);
+    assert_ok(dataset_open(&dataset, &generated));
     assert_int_equal(dataset_classes(dataset), 10);
     assert_string_equal(dataset_class_name(dataset, 0), "000_degrees_narrow");
     assert_int_equal(dataset_sample_bytes(dataset), sizeof input);
-    assert_int_equal(sample_reader_open(&reader, dataset), STATUS_OK);
+    assert_ok(sample_reader_open(&reader, dataset));
     for (int split = SPLIT_TRAIN; split <= SPLIT_HELD_OUT; split++) {
         uint32_t of_class[10] = { 0 }, count = dataset_count(dataset, (enum split)split);
 
         assert_int_equal(count, split == SPLIT_TRAIN ? TRAIN : HELD_OUT);
         for (uint32_t i = 0; i < count; i++) {
-            assert_int_equal(sample_load(reader, (enum split)split, i, input, &label, &length),
-                             STATUS_OK);
+            assert_ok(sample_load(reader, (enum split)split, i, input, &label, &length));
             assert_in_range(label, 0, 9);
             assert_int_equal(length, 0);
             of_class[label]++;
@@ -244,8 +242,8 @@ WITH_FOLDER(a_cache_folder_that_is_none_is_found_before_anything_runs)
     assert_int_equal(generated_images_try(16, false), STATUS_IO);
     assert_non_null(strstr(status_last()->text, "file cannot be made: Not a directory"));
     setenv("CHOKEPOINT_CACHE", test_folder_path(*state, "made/below"), 1);
-    assert_int_equal(generated_images_try(16, false), STATUS_OK);
-    assert_int_equal(generated_images_try(16, false), STATUS_OK);
+    assert_ok(generated_images_try(16, false));
+    assert_ok(generated_images_try(16, false));
     assert_int_equal(access(test_folder_path(*state, "made/below/images-v1-16px"), F_OK), -1);
 }
 
@@ -256,7 +254,7 @@ WITH_FOLDER(a_cache_folder_that_is_read_only_serves_what_it_has)
     assert_opens(&generated, TRAIN, HELD_OUT);
     assert_int_equal(unlink(test_folder_path(*state, "cache/lock")), 0);
     assert_int_equal(mkdir(test_folder_path(*state, "cache/lock"), 0777), 0);
-    assert_int_equal(generated_images_try(generated.jpeg_pixels, false), STATUS_OK);
+    assert_ok(generated_images_try(generated.jpeg_pixels, false));
     assert_opens(&generated, TRAIN, HELD_OUT);
     assert_int_equal(generated_images_try(generated.jpeg_pixels + 8, false), STATUS_IO);
     assert_non_null(strstr(status_last()->text, "cache/lock cannot be written"));
@@ -322,8 +320,8 @@ TEST(decoding_more_pixels_takes_longer)
 {
     double small = 0, large = 0;
 
-    assert_int_equal(dataset_decode_ns(32, 32, true, &small), STATUS_OK);
-    assert_int_equal(dataset_decode_ns(512, 32, true, &large), STATUS_OK);
+    assert_ok(dataset_decode_ns(32, 32, true, &small));
+    assert_ok(dataset_decode_ns(512, 32, true, &large));
     assert_true(small > 0);
     assert_true(large > small); /* by 70 times, measured */
 }
@@ -350,21 +348,21 @@ WITH_FOLDER(classes_and_files_are_sorted_and_other_files_ignored)
     test_file(folder, "own/readme.jpg", "x", 1);
     assert_int_equal(mkdir(test_folder_path(folder, "own/ape/folder.jpg"), 0777), 0);
 
-    assert_int_equal(dataset_open(&dataset, &config), STATUS_OK);
+    assert_ok(dataset_open(&dataset, &config));
     assert_int_equal(dataset_classes(dataset), 2);
     assert_string_equal(dataset_class_name(dataset, 0), "ape");
     assert_string_equal(dataset_class_name(dataset, 1), "zebra");
     assert_int_equal(dataset_count(dataset, SPLIT_TRAIN), 3);
     assert_int_equal(dataset_count(dataset, SPLIT_HELD_OUT), 1); /* zebra/c.Jpg */
-    assert_int_equal(sample_reader_open(&reader, dataset), STATUS_OK);
+    assert_ok(sample_reader_open(&reader, dataset));
     for (uint32_t i = 0; i < 3; i++) {
         static const int values[3] = { 40, 10, 20 };
 
-        assert_int_equal(sample_load(reader, SPLIT_TRAIN, i, input, &label, &length), STATUS_OK);
+        assert_ok(sample_load(reader, SPLIT_TRAIN, i, input, &label, &length));
         assert_int_equal(label, i > 0);
         assert_in_range(input[0], values[i] - 1, values[i] + 1);
     }
-    assert_int_equal(sample_load(reader, SPLIT_HELD_OUT, 0, input, &label, &length), STATUS_OK);
+    assert_ok(sample_load(reader, SPLIT_HELD_OUT, 0, input, &label, &length));
     assert_int_equal(label, 1);
     assert_in_range(input[0], 29, 31);
     sample_reader_close(reader);
@@ -403,7 +401,7 @@ static struct dataset_identity identity_of(const char *path)
     struct dataset_identity identity;
 
     snprintf(config.folder, sizeof config.folder, "%s", path);
-    assert_int_equal(dataset_open(&dataset, &config), STATUS_OK);
+    assert_ok(dataset_open(&dataset, &config));
     identity = dataset_identity(dataset);
     dataset_close(dataset);
     return identity;
@@ -516,9 +514,9 @@ WITH_FOLDER(files_that_are_gone_empty_or_damaged_are_named)
     test_jpeg(folder, "own/a/gone.jpg", 10);
     test_file(folder, "own/b/empty.jpg", "", 0);
     test_file(folder, "own/c/noise.jpg", "noise", 5);
-    assert_int_equal(dataset_open(&dataset, &config), STATUS_OK);
+    assert_ok(dataset_open(&dataset, &config));
     assert_int_equal(unlink(test_folder_path(folder, "own/a/gone.jpg")), 0);
-    assert_int_equal(sample_reader_open(&reader, dataset), STATUS_OK);
+    assert_ok(sample_reader_open(&reader, dataset));
     for (uint32_t i = 0; i < ARRAY_SIZE(expected); i++) {
         assert_int_equal(sample_load(reader, SPLIT_TRAIN, i, input, &label, &length),
                          STATUS_BAD_INPUT);
@@ -538,7 +536,7 @@ WITH_FOLDER(reading_all_files_passes_over_those_that_cannot_be_read)
     assert_int_equal(mkdir(test_folder_path(folder, "own"), 0777), 0);
     test_file(folder, "own/a/empty.jpg", "", 0);
     test_jpeg(folder, "own/b/whole.jpg", 10);
-    assert_int_equal(dataset_read_files(&config), STATUS_OK);
+    assert_ok(dataset_read_files(&config));
 }
 
 /* --- Shards --- */
@@ -552,13 +550,13 @@ static uint64_t load_backwards(const struct dataset_config *config, int64_t *rea
     int32_t label, length;
     uint64_t sum = HASH_EMPTY;
 
-    assert_int_equal(dataset_open(&dataset, config), STATUS_OK);
-    assert_int_equal(sample_reader_open(&reader, dataset), STATUS_OK);
+    assert_ok(dataset_open(&dataset, config));
+    assert_ok(sample_reader_open(&reader, dataset));
     for (uint32_t i = dataset_count(dataset, SPLIT_TRAIN); i-- > 0;) {
-        assert_int_equal(sample_load(reader, SPLIT_TRAIN, i, input, &label, &length), STATUS_OK);
+        assert_ok(sample_load(reader, SPLIT_TRAIN, i, input, &label, &length));
         sum = hash_add(hash_add(sum, input, sizeof input), &label, sizeof label);
     }
-    assert_int_equal(sample_load(reader, SPLIT_HELD_OUT, 0, input, &label, &length), STATUS_OK);
+    assert_ok(sample_load(reader, SPLIT_HELD_OUT, 0, input, &label, &length));
     *reads = sample_reader_reading(reader).count;
     sample_reader_close(reader);
     dataset_close(dataset);
@@ -587,20 +585,20 @@ WITH_FOLDER(a_shard_is_read_again_when_all_its_samples_have_been_used)
     char byte;
     bool reads;
 
-    assert_int_equal(shards_open(&shards, folder->path, SHARD_SAMPLES + 1, true), STATUS_OK);
+    assert_ok(shards_open(&shards, folder->path, SHARD_SAMPLES + 1, true));
     for (int i = 0; i <= SHARD_SAMPLES; i++) {
         byte = (char)i;
-        assert_int_equal(shards_add(shards, &byte, 1), STATUS_OK);
+        assert_ok(shards_add(shards, &byte, 1));
     }
-    assert_int_equal(shards_finish(shards), STATUS_OK);
+    assert_ok(shards_finish(shards));
     for (int time = 0; time < 2; time++)
         for (uint32_t i = 0; i < SHARD_SAMPLES; i++) {
-            assert_int_equal(shards_take(shards, i, &byte, &reads), STATUS_OK);
+            assert_ok(shards_take(shards, i, &byte, &reads));
             assert_int_equal(byte, (char)i);
             assert_int_equal(reads, i == 0);
         }
     for (int time = 0; time < 2; time++) { /* the last one has a single sample */
-        assert_int_equal(shards_take(shards, SHARD_SAMPLES, &byte, &reads), STATUS_OK);
+        assert_ok(shards_take(shards, SHARD_SAMPLES, &byte, &reads));
         assert_true(reads);
     }
     shards_close(shards);
@@ -637,11 +635,11 @@ TEST(sequences_begin_with_the_class_token_and_stay_in_range)
 
         config.tokens = cases[i].tokens;
         config.vocabulary = cases[i].vocabulary;
-        assert_int_equal(dataset_open(&dataset, &config), STATUS_OK);
+        assert_ok(dataset_open(&dataset, &config));
         assert_int_equal(dataset_sample_bytes(dataset), (size_t)config.tokens * 4);
-        assert_int_equal(sample_reader_open(&reader, dataset), STATUS_OK);
+        assert_ok(sample_reader_open(&reader, dataset));
         for (uint32_t s = 0; s < dataset_count(dataset, SPLIT_TRAIN); s++) {
-            assert_int_equal(sample_load(reader, SPLIT_TRAIN, s, ids, &label, &length), STATUS_OK);
+            assert_ok(sample_load(reader, SPLIT_TRAIN, s, ids, &label, &length));
             assert_in_range(label, 0, CLASSES - 1);
             assert_in_range(length, cases[i].shortest, config.tokens);
             assert_int_equal(ids[0], 0);
@@ -666,10 +664,10 @@ TEST(sequences_depend_on_seed_split_and_index_alone)
     int differ[2] = { 0 };
 
     other.seed++;
-    assert_int_equal(dataset_open(&datasets[0], &sequences), STATUS_OK);
-    assert_int_equal(dataset_open(&datasets[1], &other), STATUS_OK);
+    assert_ok(dataset_open(&datasets[0], &sequences));
+    assert_ok(dataset_open(&datasets[1], &other));
     for (int r = 0; r < 3; r++)
-        assert_int_equal(sample_reader_open(&readers[r], datasets[r / 2]), STATUS_OK);
+        assert_ok(sample_reader_open(&readers[r], datasets[r / 2]));
     for (uint32_t i = 100; i-- > 0;) {
         sample_load(readers[0], SPLIT_TRAIN, i, ids[0], &label, &length);
         sample_load(readers[1], SPLIT_HELD_OUT, i, ids[1], &label, &length);
@@ -697,8 +695,8 @@ TEST(what_is_learnt_from_training_sequences_holds_for_the_others)
 
     for (int c = 0; c < CLASSES; c++)
         for (int v = 0; v < VOCABULARY; v++) counts[c][v] = 1;
-    assert_int_equal(dataset_open(&dataset, &sequences), STATUS_OK);
-    assert_int_equal(sample_reader_open(&reader, dataset), STATUS_OK);
+    assert_ok(dataset_open(&dataset, &sequences));
+    assert_ok(sample_reader_open(&reader, dataset));
     for (uint32_t i = 0; i < dataset_count(dataset, SPLIT_TRAIN); i++) {
         sample_load(reader, SPLIT_TRAIN, i, ids, &label, &length);
         for (int t = 1; t < length; t++) counts[label][ids[t]]++;

@@ -55,7 +55,7 @@ static enum status write_all_images(int fails_at, int fails_open)
 
 TEST(each_image_is_written_once_by_as_many_threads_as_cores)
 {
-    assert_int_equal(write_all_images(-1, 0), STATUS_OK);
+    assert_ok(write_all_images(-1, 0));
     for (int i = 0; i < IMAGES; i++) assert_int_equal(made.written[i], 1);
     assert_int_equal(made.opened, machine_cores());
     assert_int_equal(made.closed, made.opened);

@@ -110,9 +110,8 @@ TEST(the_middle_square_of_a_known_image_comes_back)
     assert_non_null(file);
     paint_three_squares(rgb, HEIGHT);
     bytes = encode(rgb, 3 * HEIGHT, HEIGHT, TJPF_RGB, TJSAMP_444, file);
-    assert_int_equal(jpeg_decoder_open(&decoder), STATUS_OK);
-    assert_int_equal(jpeg_decode_square(decoder, file, bytes, "known", SIZE, false, small),
-                     STATUS_OK);
+    assert_ok(jpeg_decoder_open(&decoder));
+    assert_ok(jpeg_decode_square(decoder, file, bytes, "known", SIZE, false, small));
     for (int p = 0; p < SIZE * SIZE; p++) {
         /* The mean of four rows of the ramp. */
         float expected = 40 + 160 * (4 * (float)(p / SIZE) + 1.5f) / HEIGHT;
@@ -130,11 +129,9 @@ static void decode_both(const uint8_t *file, size_t bytes, int size, uint8_t *af
 {
     struct jpeg_decoder *decoder;
 
-    assert_int_equal(jpeg_decoder_open(&decoder), STATUS_OK);
-    assert_int_equal(jpeg_decode_square(decoder, file, bytes, "after", size, false, after),
-                     STATUS_OK);
-    assert_int_equal(jpeg_decode_square(decoder, file, bytes, "in", size, true, in_decoder),
-                     STATUS_OK);
+    assert_ok(jpeg_decoder_open(&decoder));
+    assert_ok(jpeg_decode_square(decoder, file, bytes, "after", size, false, after));
+    assert_ok(jpeg_decode_square(decoder, file, bytes, "in", size, true, in_decoder));
     jpeg_decoder_close(decoder);
 }
 
@@ -184,22 +181,20 @@ TEST(grayscale_and_cmyk_become_rgb)
     size_t bytes;
 
     assert_non_null(file);
-    assert_int_equal(jpeg_decoder_open(&decoder), STATUS_OK);
+    assert_ok(jpeg_decoder_open(&decoder));
     memset(grey, 77, sizeof grey);
     bytes = encode(grey, SIDE, SIDE, TJPF_GRAY, TJSAMP_GRAY, file);
-    assert_int_equal(jpeg_decode_square(decoder, file, bytes, "grey", 1, false, pixel), STATUS_OK);
+    assert_ok(jpeg_decode_square(decoder, file, bytes, "grey", 1, false, pixel));
     for (int c = 0; c < 3; c++) assert_in_range(pixel[c], 76, 78);
-    assert_int_equal(jpeg_decode_square(decoder, file, bytes, "grey", SIDE, false, same),
-                     STATUS_OK);
+    assert_ok(jpeg_decode_square(decoder, file, bytes, "grey", SIDE, false, same));
     for (size_t i = 0; i < sizeof same; i++) assert_in_range(same[i], 76, 78);
 
     for (size_t i = 0; i < sizeof cmyk; i++) cmyk[i] = ink[i % 4];
     bytes = encode(cmyk, SIDE, SIDE, TJPF_CMYK, TJSAMP_444, file);
-    assert_int_equal(jpeg_decode_square(decoder, file, bytes, "cmyk", 1, false, pixel), STATUS_OK);
+    assert_ok(jpeg_decode_square(decoder, file, bytes, "cmyk", 1, false, pixel));
     for (int c = 0; c < 3; c++)
         assert_in_range(pixel[c], ink[c] * 128 / 255 - 2, ink[c] * 128 / 255 + 2);
-    assert_int_equal(jpeg_decode_square(decoder, file, bytes, "cmyk", SIDE, false, same),
-                     STATUS_OK);
+    assert_ok(jpeg_decode_square(decoder, file, bytes, "cmyk", SIDE, false, same));
     for (size_t i = 0; i < sizeof same; i++)
         assert_in_range(same[i], ink[i % 3] * 128 / 255 - 2, ink[i % 3] * 128 / 255 + 2);
     jpeg_decoder_close(decoder);
@@ -217,14 +212,13 @@ TEST(what_is_no_whole_jpeg_is_refused_by_name)
     assert_non_null(file);
     paint_three_squares(rgb, HEIGHT);
     bytes = encode(rgb, 3 * HEIGHT, HEIGHT, TJPF_RGB, TJSAMP_420, file);
-    assert_int_equal(jpeg_decoder_open(&decoder), STATUS_OK);
+    assert_ok(jpeg_decoder_open(&decoder));
     for (size_t cut = 0; cut < bytes - 2; cut += cut < 700 ? 1 : 97) {
         assert_int_equal(jpeg_decode_square(decoder, file, cut, "cut.jpg", 2, false, small),
                          STATUS_BAD_INPUT);
         assert_non_null(strstr(status_last()->text, "cut.jpg cannot be decoded: "));
         /* The next file is not taken for the rest of this one. */
-        if (jpeg_decode_square(decoder, file, bytes, "whole", 2, false, small) != STATUS_OK)
-            fail_msg("%s", status_last()->text);
+        assert_ok(jpeg_decode_square(decoder, file, bytes, "whole", 2, false, small));
     }
     assert_int_equal(
         jpeg_decode_square(decoder, "GIF89a, not a JPEG", 18, "a.gif", 2, false, small),
@@ -245,7 +239,7 @@ TEST(flipped_bytes_never_crash_the_decoder)
     assert_non_null(file);
     paint_three_squares(rgb, HEIGHT);
     bytes = encode(rgb, 3 * HEIGHT, HEIGHT, TJPF_RGB, TJSAMP_420, file);
-    assert_int_equal(jpeg_decoder_open(&decoder), STATUS_OK);
+    assert_ok(jpeg_decoder_open(&decoder));
     for (size_t i = 0; i < bytes; i++) {
         enum status status;
 
@@ -268,17 +262,15 @@ TEST(a_stream_of_images_of_many_sizes_is_encoded_and_decoded)
     uint8_t *rgb = malloc(200 * 200 * 3), small[3];
 
     assert_non_null(rgb);
-    assert_int_equal(jpeg_encoder_open(&encoder), STATUS_OK);
-    assert_int_equal(jpeg_decoder_open(&decoder), STATUS_OK);
+    assert_ok(jpeg_encoder_open(&encoder));
+    assert_ok(jpeg_decoder_open(&decoder));
     for (size_t i = 0; i < ARRAY_SIZE(sides); i++) {
         const uint8_t *file;
         size_t bytes;
 
         memset(rgb, (int)(30 * i), 200 * 200 * 3);
-        assert_int_equal(jpeg_encode(encoder, rgb, sides[i], sides[i], 90, &file, &bytes),
-                         STATUS_OK);
-        assert_int_equal(jpeg_decode_square(decoder, file, bytes, "stream", 1, false, small),
-                         STATUS_OK);
+        assert_ok(jpeg_encode(encoder, rgb, sides[i], sides[i], 90, &file, &bytes));
+        assert_ok(jpeg_decode_square(decoder, file, bytes, "stream", 1, false, small));
         for (int c = 0; c < 3; c++) assert_in_range(small[c] + 2, 30 * i, 30 * i + 4);
     }
     jpeg_decoder_close(decoder);

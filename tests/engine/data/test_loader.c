@@ -66,8 +66,7 @@ static enum status bench_try(struct bench *bench, const struct dataset_config *d
     struct batch_memory memory = { counted_alloc, counted_free, &bench->counted };
 
     *bench = (struct bench){ .counted = { .owner = pthread_self(), .fail_at = fail_at } };
-    if (dataset_open(&bench->dataset, data) != STATUS_OK)
-        fail_msg("%s", status_last()->text);
+    assert_ok(dataset_open(&bench->dataset, data));
     bench->layout = batch_layout(bench->dataset, &config->batching, samples);
     return loader_open(&bench->loader, bench->dataset, config, samples, batches_max, &memory);
 }
@@ -92,8 +91,7 @@ static const struct batch *next(struct bench *bench)
 {
     const struct batch *batch;
 
-    if (loader_next(bench->loader, &batch) != STATUS_OK)
-        fail_msg("%s", status_last()->text);
+    assert_ok(loader_next(bench->loader, &batch));
     return batch;
 }
 
@@ -113,7 +111,7 @@ TEST(layouts_are_aligned_and_do_not_overlap)
 {
     struct dataset *dataset;
 
-    assert_int_equal(dataset_open(&dataset, &sequences), STATUS_OK);
+    assert_ok(dataset_open(&dataset, &sequences));
     for (int samples = 1; samples < 200; samples += 7) {
         struct batch_layout layout = batch_layout(dataset, &(struct batching_config){ 0 }, samples);
         size_t count = (size_t)samples;
@@ -261,7 +259,7 @@ static void count_samples(struct bench *bench, const struct batch *batch, int *s
     const unsigned char *memory = batch->memory;
     struct sample_reader *reader;
 
-    assert_int_equal(sample_reader_open(&reader, bench->dataset), STATUS_OK);
+    assert_ok(sample_reader_open(&reader, bench->dataset));
     for (int s = 0; s < bench->layout.samples; s++) {
         const void *input = memory + (size_t)s * bench->layout.sample_bytes;
         int32_t ids[TOKENS], label, length, its_label, its_length;

@@ -44,8 +44,7 @@ static struct own_images get(char path[PATH_MAX], const char *folder, int pixels
 {
     struct own_images about;
 
-    if (own_images_get(path, folder, pixels, &about) != STATUS_OK)
-        fail_msg("%s", status_last()->text);
+    assert_ok(own_images_get(path, folder, pixels, &about));
     return about;
 }
 
@@ -64,18 +63,18 @@ TEST(all_images_come_back_at_the_size_asked_for_with_their_classes)
     assert_int_equal(about.damaged, 0);
     assert_string_equal(about.first_damaged, "");
     snprintf(config.folder, sizeof config.folder, "%s", folder);
-    assert_int_equal(dataset_open(&dataset, &config), STATUS_OK);
+    assert_ok(dataset_open(&dataset, &config));
     assert_int_equal(dataset_classes(dataset), 2);
     assert_string_equal(dataset_class_name(dataset, 1), "b");
     assert_int_equal(dataset_count(dataset, SPLIT_TRAIN), 8);
     assert_int_equal(dataset_count(dataset, SPLIT_HELD_OUT), 2);
-    assert_int_equal(sample_reader_open(&reader, dataset), STATUS_OK);
+    assert_ok(sample_reader_open(&reader, dataset));
     for (uint32_t i = 0; i < 8; i++) {
         int32_t label, of_file, length;
         const char *file = dataset_file(dataset, SPLIT_TRAIN, i, &of_file);
 
         assert_int_equal(strncmp(file, path, strlen(path)), 0);
-        assert_int_equal(sample_load(reader, SPLIT_TRAIN, i, input, &label, &length), STATUS_OK);
+        assert_ok(sample_load(reader, SPLIT_TRAIN, i, input, &label, &length));
         assert_int_equal(label, i / 4);
         assert_int_equal(of_file, label);
         assert_in_range(input[0] + 2, 10 * (i % 4), 10 * (i % 4) + 4);
@@ -198,7 +197,7 @@ TEST(of_a_large_folder_images_are_taken_evenly)
     assert_int_equal(about.found, FILES + 2 * FEW);
     assert_in_range(about.images, OWN_IMAGES_MOST, OWN_IMAGES_MOST + 2);
     snprintf(config.folder, sizeof config.folder, "%s", folder);
-    assert_int_equal(dataset_open(&dataset, &config), STATUS_OK);
+    assert_ok(dataset_open(&dataset, &config));
     for (int split = SPLIT_TRAIN; split <= SPLIT_HELD_OUT; split++)
         for (uint32_t i = 0; i < dataset_count(dataset, (enum split)split); i++) {
             int32_t label;

@@ -13,7 +13,7 @@ static struct pipeline_schedule schedule_of(int rank, int ranks, int micro_batch
 {
     struct pipeline_schedule schedule;
 
-    assert_int_equal(pipeline_schedule_make(&schedule, rank, ranks, micro_batches), STATUS_OK);
+    assert_ok(pipeline_schedule_make(&schedule, rank, ranks, micro_batches));
     return schedule;
 }
 
@@ -23,7 +23,7 @@ TEST(ranks_are_idle_for_as_many_slots_as_the_formula_says)
     for (int p = 1; p <= RANKS_MOST; p++)
         for (int m = 1; m <= MICRO_BATCHES_MOST; m++) {
             double share;
-            assert_int_equal(pipeline_idle_share(&share, p, m), STATUS_OK);
+            assert_ok(pipeline_idle_share(&share, p, m));
             assert_true(fabs(share - (p - 1.0) / (m + p - 1.0)) < 1e-15);
         }
 }

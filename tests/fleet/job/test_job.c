@@ -21,7 +21,7 @@ static void write_racks(void)
     fputs("# node rack\n\n", file);
     for (int i = 0; i < 2048; i++) fprintf(file, "node%03d,\track%d\n", i, i / MADE_RACK);
     fclose(file);
-    assert_int_equal(job_racks_open(&racks, path), STATUS_OK);
+    assert_ok(job_racks_open(&racks, path));
     assert_int_equal(racks.count, 2048);
     unlink(path);
 }
@@ -129,7 +129,7 @@ static int count_named(int kind, int64_t ranks, int jobs, bool print)
     for (int i = 0; i < jobs; i++) {
         struct arena *arena = arena_open();
         struct judged judged = { .made = draw(1000 + (uint64_t)i, kind, ranks) };
-        assert_int_equal(arena_run(arena, judge, &judged), STATUS_OK);
+        assert_ok(arena_run(arena, judge, &judged));
         named += is_named(&judged, print);
         arena_close(arena);
     }
@@ -182,7 +182,7 @@ TEST(collectives_that_do_not_explain_the_step_accuse_nobody)
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct shortened shortened = { { .made = draw(5, JOB_LATE_NODE, 64) }, cases[i].own };
         struct arena *arena = arena_open();
-        assert_int_equal(arena_run(arena, judge_shortened, &shortened), STATUS_OK);
+        assert_ok(arena_run(arena, judge_shortened, &shortened));
         assert_int_equal(shortened.judged.causes.holds, cases[i].holds);
         assert_int_equal(shortened.judged.causes.count > 0, cases[i].holds);
         arena_close(arena);
@@ -196,8 +196,8 @@ TEST(clocks_change_no_answer_and_are_told)
         struct judged even = { .made = draw(7, kind, 128) }, skewed = even;
         const struct job_cause *one = even.causes.items, *other = skewed.causes.items;
         even.made.skew_ns = even.made.drift = 0;
-        assert_int_equal(arena_run(arena, judge, &even), STATUS_OK);
-        assert_int_equal(arena_run(arena, judge, &skewed), STATUS_OK);
+        assert_ok(arena_run(arena, judge, &even));
+        assert_ok(arena_run(arena, judge, &skewed));
         assert_int_equal(even.causes.count, skewed.causes.count);
         assert_true(one->kind == other->kind && one->which == other->which);
         assert_true(fabs(one->lost_ns / other->lost_ns - 1) < 0.01);
@@ -218,7 +218,7 @@ TEST(a_pattern_tells_racks_and_a_wrong_file_is_refused)
     struct job_racks by_name;
 
     for (int i = 0; i < 3; i++) nodes[i].rack = -1;
-    assert_int_equal(job_racks_open(&by_name, "/^(r[0-9]+)-/"), STATUS_OK);
+    assert_ok(job_racks_open(&by_name, "/^(r[0-9]+)-/"));
     job_racks_set(&job, &by_name);
     assert_int_equal(job.rack_count, 2);
     assert_string_equal(job.racks[nodes[0].rack], "r2");
@@ -238,7 +238,7 @@ TEST(ranks_that_are_missing_or_strange_are_left_out)
     struct judged judged = { .made = draw(9, JOB_LATE_NODE, 64) };
 
     judged.made.lost = 0.2;
-    assert_int_equal(arena_run(arena, judge, &judged), STATUS_OK);
+    assert_ok(arena_run(arena, judge, &judged));
     assert_true(judged.job.rank_count < 64 && judged.job.rank_count > 40);
     assert_true(is_named(&judged, false));
     arena_close(arena);

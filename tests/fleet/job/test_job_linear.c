@@ -42,9 +42,9 @@ static double blocks_of_job(int64_t ranks, enum job_cause_kind fault)
                                          .which = 7,
                                          .strength = 0.2 } };
 
-    assert_int_equal(arena_run(arena, make, &judging), STATUS_OK);
+    assert_ok(arena_run(arena, make, &judging));
     count_blocks();
-    assert_int_equal(arena_run(arena, judge, &judging), STATUS_OK);
+    assert_ok(arena_run(arena, judge, &judging));
     assert_int_equal(judging.causes.count, 1);
     arena_close(arena);
     return counted_blocks();
@@ -75,8 +75,8 @@ static struct files write_files(int count)
     struct judging judging = { .made = { .rank_count = count, .steps = 2, .healthy = true } };
 
     assert_non_null(mkdtemp(files.folder));
-    assert_int_equal(arena_run(arena, make, &judging), STATUS_OK);
-    assert_int_equal(made_job_write(files.folder, &judging.ranks), STATUS_OK);
+    assert_ok(arena_run(arena, make, &judging));
+    assert_ok(made_job_write(files.folder, &judging.ranks));
     for (int i = 0; i < count; i++)
         assert_true(asprintf(&files.paths[i], "%s/%s", files.folder, judging.ranks.ranks[i].file) >
                     0);
@@ -100,8 +100,7 @@ static double blocks_of_diagnosis(int count)
     int next = -1, ranks = 0;
 
     count_blocks();
-    assert_int_equal(
-        diagnosis_make(&diagnosis, (const char *const *)files.paths, count, NULL, NULL), STATUS_OK);
+    assert_ok(diagnosis_make(&diagnosis, (const char *const *)files.paths, count, NULL, NULL));
     assert_int_equal(diagnosis.run_count, count);
     while ((next = diagnosis_next_rank(&diagnosis, next < 0 ? -1 : diagnosis.traces[next]->rank)) >=
            0)

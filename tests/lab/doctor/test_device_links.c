@@ -26,9 +26,9 @@ static struct device_links measured(const char *devices, const char *name)
     struct device *device;
 
     setenv("STAND_IN_DEVICES", devices, 1);
-    assert_int_equal(device_open(&device, name, NULL), STATUS_OK);
+    assert_ok(device_open(&device, name, NULL));
     assert_int_equal(device_properties(device)->peers, atoi(devices) - 1);
-    assert_int_equal(device_links_measure(&links, device), STATUS_OK);
+    assert_ok(device_links_measure(&links, device));
     assert_int_equal(device_counters(device).allocations, device_counters(device).frees);
     device_close(device);
     return links;
@@ -91,7 +91,7 @@ static struct device_link link_of_two(void)
     struct device *device;
 
     setenv("STAND_IN_DEVICES", "2", 1);
-    assert_int_equal(device_open(&device, "cuda", NULL), STATUS_OK);
+    assert_ok(device_open(&device, "cuda", NULL));
     link = device_link(device, 1);
     device_close(device);
     return link;
@@ -160,7 +160,7 @@ TEST(a_peer_is_another_device_that_there_is)
     void *memory;
 
     setenv("STAND_IN_DEVICES", "2", 1);
-    assert_int_equal(device_open(&device, "cuda", NULL), STATUS_OK);
+    assert_ok(device_open(&device, "cuda", NULL));
     for (size_t i = 0; i < ARRAY_SIZE(peers); i++) {
         assert_int_equal(device_peer_alloc(device, peers[i], 64, &memory), STATUS_BAD_USAGE);
         assert_int_equal(device_link(device, peers[i]).direct, -1);

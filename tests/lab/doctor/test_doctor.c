@@ -708,9 +708,7 @@ TEST(a_low_figure_is_measured_again_if_others_used_the_cores)
         struct played played = cases[i].played;
         struct cpu_loss loss;
         double value;
-        assert_int_equal(
-            performance_undisturbed(play, &played, cases[i].is_time, cases[i].bound, &value, &loss),
-            STATUS_OK);
+        assert_ok(performance_undisturbed(play, &played, cases[i].is_time, cases[i].bound, &value, &loss));
         assert_int_equal(played.count, cases[i].measured);
         assert_float_equal(value, cases[i].value, 0);
         assert_float_equal(loss.others, cases[i].others, 0);
@@ -726,7 +724,7 @@ TEST(limits_of_the_host_are_measured)
 {
     struct host_limits limits;
 
-    assert_int_equal(host_limits_measure(&limits, 1 << 20), STATUS_OK);
+    assert_ok(host_limits_measure(&limits, 1 << 20));
     assert_true(limits.copy_bytes_per_second > 0);
     assert_true(limits.round_trip_ns > 0);
 #if defined(__x86_64__) || defined(__aarch64__)
@@ -752,7 +750,7 @@ TEST(json_has_the_members_that_programs_read)
     checks_add(&checks, "second", CHECK_LOW, "", "why", "9.91 GB/s");
     checks_add(&checks, "third", CHECK_NONE, "", "why", "unknown");
     checks_json(&json, written, &checks);
-    assert_int_equal(json_print(&json, written, &text), STATUS_OK);
+    assert_ok(json_print(&json, written, &text));
     cJSON_Delete(written);
     root_object = cJSON_Parse(text);
     assert_non_null(root_object);

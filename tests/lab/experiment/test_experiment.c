@@ -35,7 +35,7 @@ static void play_scenario(void)
                              .balance = { true, 1, 2, 0.5, 96 },
                              .window_seconds = 0.3 };
 
-    assert_int_equal(record_write(play, &record), STATUS_OK);
+    assert_ok(record_write(play, &record));
 }
 
 static void play_repetition(enum variant variant, int index)
@@ -47,7 +47,7 @@ static void play_repetition(enum variant variant, int index)
     record.repetition.step_ns = step_ns;
     record.repetition.step_count = 2;
     for (int i = 0; i < LOSS_STEPS; i++) record.repetition.losses[i] = 1;
-    assert_int_equal(record_write(play, &record), STATUS_OK);
+    assert_ok(record_write(play, &record));
 }
 
 static void play_pairs(int count)
@@ -63,7 +63,7 @@ static void play_last(enum record_type type, const char *text)
     struct record record = { .type = type };
 
     strcpy(record.text, text);
-    assert_int_equal(record_write(play, &record), STATUS_OK);
+    assert_ok(record_write(play, &record));
 }
 
 /* --- Running it --- */
@@ -125,7 +125,7 @@ TEST(a_whole_child_gives_a_verdict)
     play_scenario();
     play_pairs(PAIRS);
     play_last(RECORD_END, "");
-    assert_int_equal(run(), STATUS_OK);
+    assert_ok(run());
     assert_int_equal(result.verdict, VERDICT_REPRODUCED);
     assert_string_equal(result.reason, "");
     assert_int_equal(result.pairs, PAIRS);
@@ -152,7 +152,7 @@ TEST(pairs_that_are_added_count_as_time_left)
     play_scenario();
     play_pairs(PAIRS + 1);
     play_last(RECORD_END, "");
-    assert_int_equal(run(), STATUS_OK);
+    assert_ok(run());
     assert_int_equal(result.pairs, PAIRS + 1);
     assert_int_equal(seen.last.number, PAIRS + 2);
     assert_int_equal(seen.last.total, PAIRS + EXTRA_PAIRS);
@@ -169,7 +169,7 @@ TEST(garbage_between_records_changes_nothing)
     play_repetition(VARIANT_AFTER, 2000000000); /* nor that */
     play_text("{\"type\":\"scena\n");
     play_last(RECORD_END, "");
-    assert_int_equal(run(), STATUS_OK);
+    assert_ok(run());
     assert_int_equal(result.verdict, VERDICT_REPRODUCED);
     assert_int_equal(result.pairs, PAIRS);
 }
@@ -182,7 +182,7 @@ TEST(a_crash_fails_the_scenario_and_keeps_whole_pairs)
     play_repetition(VARIANT_AFTER, 3);
     play_repetition(VARIANT_BEFORE, 4);
     play_repetition(VARIANT_AFTER, 4);
-    assert_int_equal(run(), STATUS_OK);
+    assert_ok(run());
     assert_int_equal(result.verdict, VERDICT_FAILED);
     assert_string_equal(result.reason,
                         "its process ended by signal 6 (Aborted) after 3 of 6 pairs; its last "
@@ -197,7 +197,7 @@ TEST(a_crash_after_the_last_record_is_still_a_failure)
     play_scenario();
     play_pairs(PAIRS);
     play_last(RECORD_END, "");
-    assert_int_equal(run(), STATUS_OK);
+    assert_ok(run());
     assert_int_equal(result.verdict, VERDICT_FAILED);
 }
 
@@ -205,7 +205,7 @@ TEST(a_child_that_ends_early_has_failed)
 {
     play_scenario();
     play_pairs(3);
-    assert_int_equal(run(), STATUS_OK);
+    assert_ok(run());
     assert_int_equal(result.verdict, VERDICT_FAILED);
     assert_string_equal(result.reason, "its process ended before it was done after 3 of 6 pairs");
 }
@@ -225,7 +225,7 @@ TEST(the_childs_own_word_is_the_reason)
         begin(state);
         play_scenario();
         play_last(cases[i].type, cases[i].text);
-        assert_int_equal(run(), STATUS_OK);
+        assert_ok(run());
         /* On a busy machine a skip tells nothing. */
         assert_int_equal(result.verdict,
                          cases[i].verdict == VERDICT_SKIPPED && cpu_loss_is_large(&result.cpu_loss)
@@ -241,7 +241,7 @@ TEST(a_child_that_hangs_fails_when_its_time_is_up)
     how.timeout_seconds = 1;
     setenv("STAND_IN_HANGS", "1", 1);
     play_scenario();
-    assert_int_equal(run(), STATUS_OK);
+    assert_ok(run());
     assert_true(result.unmeasured);
     /* On a busy machine that is no verdict. */
     assert_int_equal(result.verdict,
@@ -259,7 +259,7 @@ TEST(a_slow_child_has_its_time_for_each_repetition_and_no_more_pairs)
     play_scenario();
     play_pairs(3);
     play_last(RECORD_END, "");
-    assert_int_equal(run(), STATUS_OK);
+    assert_ok(run());
     assert_false(result.unmeasured);
     assert_int_equal(result.verdict, VERDICT_UNDECIDED);
     assert_non_null(strstr(result.reason, "no more than 3 pairs, since these took more than 2 s"));
@@ -269,7 +269,7 @@ TEST(a_slow_child_has_its_time_for_each_repetition_and_no_more_pairs)
     play_scenario();
     play_pairs(3);
     play_last(RECORD_END, "");
-    assert_int_equal(run(), STATUS_OK);
+    assert_ok(run());
     assert_non_null(strstr(result.reason, "took too long"));
 }
 
@@ -396,7 +396,7 @@ static void run_with_traces(const char *traced)
     play_last(RECORD_END, "");
     how.traces = "/out/traces";
     setenv("STAND_IN_TRACE_RECORDS", trace_path, 1);
-    assert_int_equal(run(), STATUS_OK);
+    assert_ok(run());
     unsetenv("STAND_IN_TRACE_RECORDS");
     unlink(trace_path);
     assert_int_equal(result.verdict, VERDICT_REPRODUCED); /* whatever became of the traces */
@@ -451,7 +451,7 @@ TEST(what_was_not_measured_is_not_traced)
     play_scenario();
     play_last(RECORD_SKIPPED, "not here");
     how.traces = "/out/traces";
-    assert_int_equal(run(), STATUS_OK);
+    assert_ok(run());
     assert_true(result.unmeasured);
     for (int v = 0; v < VARIANT_COUNT; v++) {
         assert_string_equal(result.tracing[v].file, "");

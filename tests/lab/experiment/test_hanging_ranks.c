@@ -49,8 +49,7 @@ TEST(the_time_of_the_experiment_ends_them)
     protocol.device = "cpu";
     protocol.timeout_seconds = TIMEOUT_SECONDS;
     assert_non_null(scenario);
-    assert_int_equal(experiment_run(&result, PROGRAM, scenario, &protocol, stop_ranks, NULL, NULL),
-                     STATUS_OK);
+    assert_ok(experiment_run(&result, PROGRAM, scenario, &protocol, stop_ranks, NULL, NULL));
     assert_int_not_equal(ranks[1], 0);
     assert_int_equal(result.verdict, strstr(result.reason, "Apart from that: ") != NULL
                                          ? VERDICT_UNDECIDED /* beside others */

@@ -42,9 +42,9 @@ static double cost_of(const struct cost *cost, const struct scenario *scenario,
     struct device_properties properties = device();
     char value[64];
 
-    assert_int_equal(scenario_config(scenario, variant, &config), STATUS_OK);
-    assert_int_equal(knobs_resolve(&config, &properties), STATUS_OK);
-    assert_int_equal(knob_get(&config, cost->knob, value, sizeof value), STATUS_OK);
+    assert_ok(scenario_config(scenario, variant, &config));
+    assert_ok(knobs_resolve(&config, &properties));
+    assert_ok(knob_get(&config, cost->knob, value, sizeof value));
     return strcmp(value, cost->value) == 0 ? cost->us : 0;
 }
 
@@ -138,7 +138,7 @@ static void climb(struct machine *machine, const char *settings, double budget,
     ladder->budget_seconds = budget;
     ladder->thorough = machine->thorough;
     knobs_defaults(&ladder->config);
-    assert_int_equal(knobs_apply(&ladder->config, settings), STATUS_OK);
+    assert_ok(knobs_apply(&ladder->config, settings));
     assert_int_equal(ladder_climb(ladder, &probe), expected);
     assert_int_equal(ladder->count, machine->rungs);
 }
@@ -147,7 +147,7 @@ static void assert_value(const char *knob, const char *expected)
 {
     char value[64];
 
-    assert_int_equal(knob_get(&ladder->config, knob, value, sizeof value), STATUS_OK);
+    assert_ok(knob_get(&ladder->config, knob, value, sizeof value));
     assert_string_equal(value, expected);
 }
 
@@ -394,13 +394,12 @@ TEST(everything_wrong_is_possible_and_has_fixes)
         ladder_set_all_wrong(&config, &properties);
         assert_true(ladder_is_set(&config));
         resolved = config;
-        assert_int_equal(knobs_resolve(&resolved, &properties), STATUS_OK);
+        assert_ok(knobs_resolve(&resolved, &properties));
         knobs_defaults(&defaults);
         for (int i = 0; scenarios[i] != NULL; i++) {
             char now[64], usual[64];
-            assert_int_equal(knob_get(&config, scenarios[i]->knob, now, sizeof now), STATUS_OK);
-            assert_int_equal(knob_get(&defaults, scenarios[i]->knob, usual, sizeof usual),
-                             STATUS_OK);
+            assert_ok(knob_get(&config, scenarios[i]->knob, now, sizeof now));
+            assert_ok(knob_get(&defaults, scenarios[i]->knob, usual, sizeof usual));
             wrong += strcmp(now, usual) != 0 && strcmp(now, scenarios[i]->before) == 0;
         }
         if (wrong < 12)
@@ -420,11 +419,10 @@ TEST(a_scenario_reads_back_from_its_text)
     struct own_scenario made, read;
     char text[OWN_SCENARIO_TEXT];
 
-    assert_int_equal(own_scenario_make(&made, "one", "model=light launch=eager", &change),
-                     STATUS_OK);
+    assert_ok(own_scenario_make(&made, "one", "model=light launch=eager", &change));
     assert_true(made.scenario.is_own);
     own_scenario_print(text, &made.scenario);
-    assert_int_equal(own_scenario_parse(&read, "two", text), STATUS_OK);
+    assert_ok(own_scenario_parse(&read, "two", text));
     assert_string_equal(read.scenario.name, "two");
     assert_string_equal(read.scenario.base, "model=light launch=eager");
     assert_string_equal(read.scenario.knob, "loss_every");

@@ -86,7 +86,7 @@ TEST(arguments_arrive_in_order)
     struct received received = { 0 };
     struct process_report report;
 
-    assert_int_equal(run("print", 60, &received, &report), STATUS_OK);
+    assert_ok(run("print", 60, &received, &report));
     assert_int_equal(received.count, 2);
     assert_string_equal(received.lines[0], "exec");
     assert_string_equal(received.lines[1], "print");
@@ -101,7 +101,7 @@ TEST(a_child_goes_by_the_name_of_its_parent)
     struct received received = { 0 };
     struct process_report report;
 
-    assert_int_equal(run("name", 60, &received, &report), STATUS_OK);
+    assert_ok(run("name", 60, &received, &report));
     assert_int_equal(received.count, 1);
     assert_string_equal(received.lines[0], program_invocation_name);
 }
@@ -112,7 +112,7 @@ TEST(what_it_sends_just_before_its_end_arrives)
     for (int i = 0; i < 300; i++) {
         struct received received = { 0 };
         struct process_report report;
-        assert_int_equal(run("print", 60, &received, &report), STATUS_OK);
+        assert_ok(run("print", 60, &received, &report));
         assert_int_equal(received.count, 2);
     }
 }
@@ -122,7 +122,7 @@ TEST(many_lines_and_words_do_not_block_each_other)
     struct received received = { 0 };
     struct process_report report;
 
-    assert_int_equal(run("talk", 60, &received, &report), STATUS_OK);
+    assert_ok(run("talk", 60, &received, &report));
     assert_int_equal(received.count, 20000);
     assert_string_equal(received.lines[63], "line 63 of many");
     assert_non_null(strstr(report.last_words, "progress 19998 of many | progress 19999 of many"));
@@ -134,7 +134,7 @@ TEST(long_lines_arrive_whole_or_not_at_all)
     struct received received = { 0 };
     struct process_report report;
 
-    assert_int_equal(run("long_lines", 60, &received, &report), STATUS_OK);
+    assert_ok(run("long_lines", 60, &received, &report));
     assert_int_equal(received.count, 2);
     assert_int_equal(received.longest, 3 << 20);
     assert_string_equal(received.lines[1], "xxxxx");
@@ -146,7 +146,7 @@ TEST(a_crash_is_reported_with_signal_and_last_words)
     struct process_report report;
     char text[128];
 
-    assert_int_equal(run("crash", 60, &received, &report), STATUS_OK);
+    assert_ok(run("crash", 60, &received, &report));
     assert_int_equal(received.count, 1); /* The half line is dropped. */
     assert_string_equal(received.lines[0], "whole");
     assert_int_equal(report.end, PROCESS_SIGNALLED);
@@ -165,7 +165,7 @@ TEST(what_a_rank_says_is_its_last_word)
     for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
         struct received received = { 0 };
         struct process_report report;
-        assert_int_equal(run(ends[i], 60, &received, &report), STATUS_OK);
+        assert_ok(run(ends[i], 60, &received, &report));
         assert_int_equal(report.code, 1);
         assert_string_equal(report.last_words, "chokepoint: rank 1: the copy failed");
     }
@@ -177,7 +177,7 @@ TEST(an_exit_code_is_reported)
     struct process_report report;
     char text[128];
 
-    assert_int_equal(run("exit", 60, &received, &report), STATUS_OK);
+    assert_ok(run("exit", 60, &received, &report));
     assert_int_equal(report.end, PROCESS_EXITED);
     assert_int_equal(report.code, 7);
     process_describe(&report, text, sizeof text);
@@ -202,7 +202,7 @@ TEST(a_child_that_hangs_is_ended_when_its_time_is_up)
     for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
         struct received received = { 0 };
         struct process_report report;
-        assert_int_equal(run(kinds[i], 0.5, &received, &report), STATUS_OK);
+        assert_ok(run(kinds[i], 0.5, &received, &report));
         assert_int_equal(report.end, PROCESS_TIMED_OUT);
         no_child_is_left();
     }
@@ -214,7 +214,7 @@ TEST(a_stop_request_ends_a_child_that_ignores_signals)
     struct received received = { .stop = &stop };
     struct process_report report;
 
-    assert_int_equal(run("hang", 0, &received, &report), STATUS_OK);
+    assert_ok(run("hang", 0, &received, &report));
     assert_int_equal(report.end, PROCESS_INTERRUPTED);
     assert_true(is_gone(atoi(received.lines[0])));
     no_child_is_left();
@@ -225,7 +225,7 @@ TEST(what_a_child_leaves_behind_is_ended_too)
     struct received received = { 0 };
     struct process_report report;
 
-    assert_int_equal(run("leave_one_behind", 60, &received, &report), STATUS_OK);
+    assert_ok(run("leave_one_behind", 60, &received, &report));
     assert_int_equal(report.end, PROCESS_EXITED);
     assert_true(is_gone_soon(atoi(received.lines[0])));
 }
@@ -237,7 +237,7 @@ TEST(a_child_inherits_nothing_but_its_descriptors)
     int extra = open("/dev/null", O_RDONLY); /* without O_CLOEXEC */
 
     assert_true(extra >= 0);
-    assert_int_equal(run("look_around", 60, &received, &report), STATUS_OK);
+    assert_ok(run("look_around", 60, &received, &report));
     close(extra);
     assert_int_equal(received.count, 2);
     assert_string_equal(received.lines[0], "stdin 0");
@@ -253,7 +253,7 @@ TEST(a_child_keeps_the_descriptor_that_it_is_to_keep)
 
     assert_true(kept >= 20);
     received.kept = kept;
-    assert_int_equal(run("look_around", 60, &received, &report), STATUS_OK);
+    assert_ok(run("look_around", 60, &received, &report));
     close(kept);
     assert_int_equal(received.count, 3);
     assert_string_equal(received.lines[1], "open 4");
@@ -266,7 +266,7 @@ TEST(it_works_with_standard_descriptors_closed)
     int saved = dup(STDIN_FILENO);
 
     close(STDIN_FILENO);
-    assert_int_equal(run("look_around", 60, &received, &report), STATUS_OK);
+    assert_ok(run("look_around", 60, &received, &report));
     if (saved >= 0) {
         dup2(saved, STDIN_FILENO);
         close(saved);

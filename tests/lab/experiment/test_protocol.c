@@ -135,7 +135,7 @@ TEST(every_repetition_trains_on_the_same_samples)
 
     protocol.repetitions = 6;
     model.damaged = 3;
-    assert_int_equal(run(), STATUS_OK);
+    assert_ok(run());
     assert_int_equal(sent.count, 1 + 12 + 1);
     assert_int_equal(sent.progress, VARIANT_COUNT); /* of the pair that does not count */
     assert_int_equal(sent.records[0].type, RECORD_SCENARIO);
@@ -163,7 +163,7 @@ TEST(every_repetition_trains_on_the_same_samples)
 TEST(a_first_pair_is_run_and_thrown_away)
 {
     protocol.repetitions = 3;
-    assert_int_equal(run(), STATUS_OK);
+    assert_ok(run());
     assert_int_equal(model.opened, 2 * (3 + 1));
     assert_int_equal(model.trimmed, 2 + 3); /* after each run of the first pair, and each pair */
 }
@@ -175,7 +175,7 @@ TEST(slices_alternate_and_only_one_run_works_at_a_time)
 
     protocol.repetitions = 4;
     protocol.window_seconds = 0.2;
-    assert_int_equal(run(), STATUS_OK);
+    assert_ok(run());
     assert_int_equal(model.beside, 0);
     for (int i = 0; i < model.window_count; i++) {
         const struct modelled_window *window = &model.windows[i];
@@ -200,7 +200,7 @@ TEST(runs_that_do_not_fit_together_come_one_after_the_other)
 {
     protocol.repetitions = 6;
     model.room = 1;
-    assert_int_equal(run(), STATUS_OK);
+    assert_ok(run());
     assert_int_equal(sent.count, 1 + 12 + 1);
     assert_int_equal(model.opened, 2 + 1 + 12); /* the second of the first pair was refused */
     for (int i = 1; i <= 12; i++) {
@@ -215,7 +215,7 @@ TEST(the_protocol_reaches_device_and_settings)
 {
     protocol.seed = 77;
     protocol.device_memory = 123456789;
-    assert_int_equal(run(), STATUS_OK);
+    assert_ok(run());
     assert_int_equal(model.options.memory_bytes, 123456789);
     assert_true(model.options.spin_ns < 0); /* the device's own default */
     assert_null(model.options.sink.record); /* nothing is traced while it is timed */
@@ -231,7 +231,7 @@ TEST(the_parent_is_told_which_variant_computes_in_fp32)
     scenario.knob = "precision";
     scenario.before = "fp32";
     scenario.after = "bf16";
-    assert_int_equal(run(), STATUS_OK);
+    assert_ok(run());
     assert_true(sent.records[0].fp32[VARIANT_BEFORE]);
     assert_false(sent.records[0].fp32[VARIANT_AFTER]);
 }
@@ -245,11 +245,11 @@ TEST(both_sides_of_an_aa_comparison_have_the_settings_before)
 
     protocol.repetitions = 6;
     scenario.balance = (struct balance){ BALANCE_HOST_OVER_DEVICE, 0.5, 0.8 };
-    assert_int_equal(run(), STATUS_OK);
+    assert_ok(run());
     for (int i = 0; i < 12; i++) order[i] = sent.records[i + 1].variant;
     model_reset();
     protocol.aa = true;
-    assert_int_equal(run(), STATUS_OK);
+    assert_ok(run());
     assert_int_equal(sent.count, 1 + 12 + 1);
     assert_true(model.balances > 0);
     assert_true(sent.records[0].balance.measured);
@@ -271,7 +271,7 @@ static void order_of_seed(uint64_t seed, char order[65])
     model_reset();
     protocol.repetitions = 20;
     protocol.seed = seed;
-    assert_int_equal(run(), STATUS_OK);
+    assert_ok(run());
     for (int i = 1; i <= 40; i++)
         order[i - 1] = sent.records[i].variant == VARIANT_BEFORE ? 'b' : 'a';
     order[40] = '\0';
@@ -302,7 +302,7 @@ static int pairs_run(int repetitions, int extra)
     scenario.expect[0] = (struct expectation){ METRIC_STEP_TIME, SHRINKS, .at_least = 1.3 };
     protocol.extra = extra;
     model_reset();
-    assert_int_equal(run(), STATUS_OK);
+    assert_ok(run());
     assert_int_equal(last_sent()->type, RECORD_END);
     return (sent.count - 2) / VARIANT_COUNT;
 }
@@ -318,7 +318,7 @@ TEST(more_pairs_are_run_only_while_the_verdict_is_undecided)
 TEST(one_variant_alone_is_run_as_often)
 {
     protocol.repetitions = 4;
-    assert_int_equal(run_only(VARIANT_AFTER), STATUS_OK);
+    assert_ok(run_only(VARIANT_AFTER));
     assert_int_equal(sent.count, 1 + 4 + 1);
     for (int i = 1; i <= 4; i++) assert_int_equal(sent.records[i].variant, VARIANT_AFTER);
     for (int i = 0; i < model.window_count; i++) assert_true(model.windows[i].is_after);
@@ -328,7 +328,7 @@ TEST(warm_up_lasts_until_two_quarters_agree)
 {
     model.slow[0] = 2;
     model.slow[1] = 1.5;
-    assert_int_equal(run(), STATUS_OK);
+    assert_ok(run());
     for (int i = 1; i <= 2; i++) {
         const struct repetition *repetition = &sent.records[i].repetition;
         assert_true(repetition->warmed_up);
@@ -355,7 +355,7 @@ TEST(where_steps_are_long_the_first_ones_are_warm_up)
         model_reset();
         model.step_ns[0] = model.step_ns[1] = cases[i / 2].step_ns;
         model.slow[0] = slow ? 2 : 1;
-        assert_int_equal(run(), STATUS_OK);
+        assert_ok(run());
         for (int r = 1; r <= 2; r++) {
             const struct repetition *repetition = &sent.records[r].repetition;
             assert_int_equal(repetition->steps, cases[i / 2].steps);
@@ -371,7 +371,7 @@ TEST(other_load_in_the_first_pair_does_not_shorten_windows)
     protocol.window_seconds = 1;
     /* The last two of its quarters agree, at three times the true step. */
     model.slow[2] = model.slow[3] = 3;
-    assert_int_equal(run(), STATUS_OK);
+    assert_ok(run());
     assert_int_equal(sent.records[1].repetition.steps, 400);
 }
 
@@ -380,7 +380,7 @@ TEST(other_load_in_the_first_pair_does_not_shorten_windows)
 TEST(warm_up_lasts_until_the_batches_that_were_ready_are_used)
 {
     model.ready = 60;
-    assert_int_equal(run(), STATUS_OK);
+    assert_ok(run());
     for (int i = 1; i <= 2; i++) {
         const struct repetition *repetition = &sent.records[i].repetition;
         assert_true(repetition->warmed_up);
@@ -388,7 +388,7 @@ TEST(warm_up_lasts_until_the_batches_that_were_ready_are_used)
     }
     model_reset();
     model.ready = 1000; /* never used up */
-    assert_int_equal(run(), STATUS_OK);
+    assert_ok(run());
     assert_false(sent.records[1].repetition.warmed_up);
     assert_int_equal(sent.records[1].repetition.warmup_steps, LOSS_STEPS + 16 * 10);
 }
@@ -396,7 +396,7 @@ TEST(warm_up_lasts_until_the_batches_that_were_ready_are_used)
 TEST(warm_up_is_bounded_and_says_so)
 {
     model.never_settles = true;
-    assert_int_equal(run(), STATUS_OK);
+    assert_ok(run());
     assert_int_equal(last_sent()->type, RECORD_END);
     for (int i = 1; i <= 2; i++) {
         const struct repetition *repetition = &sent.records[i].repetition;
@@ -412,7 +412,7 @@ TEST(vitals_are_read_just_before_and_after_the_slices_of_a_pair)
 
     protocol.repetitions = 3;
     model.limits = LIMIT_THERMAL;
-    assert_int_equal(run(), STATUS_OK);
+    assert_ok(run());
     for (int i = 0; i < sent.count; i++) {
         const struct device_vitals *vitals = sent.records[i].repetition.vitals;
         if (sent.records[i].type != RECORD_REPETITION)
@@ -434,7 +434,7 @@ TEST(vitals_are_read_just_before_and_after_the_slices_of_a_pair)
 TEST(windows_are_as_long_as_the_device_needs)
 {
     model.properties.window_seconds_least = 0.3;
-    assert_int_equal(run(), STATUS_OK);
+    assert_ok(run());
     assert_true(sent.records[0].window_seconds == 0.3);
     assert_int_equal(sent.records[1].repetition.steps, 120);
 }
@@ -446,7 +446,7 @@ TEST(windows_are_as_short_as_the_first_pair_allows)
     protocol.window_seconds = 0.2;
     protocol.shortest_seconds = 0.05;
     scenario.expect[0] = (struct expectation){ METRIC_STEP_TIME, SHRINKS, .at_least = 1.2 };
-    assert_int_equal(run(), STATUS_OK);
+    assert_ok(run());
     assert_int_equal(sent.count, 1 + 1 + 12 + 1);
     assert_true(sent.records[0].window_seconds == 0.2);
     assert_int_equal(sent.records[1].type, RECORD_WINDOW);
@@ -455,7 +455,7 @@ TEST(windows_are_as_short_as_the_first_pair_allows)
 
     scenario.expect[0].at_least = 1.49;
     model_reset();
-    assert_int_equal(run(), STATUS_OK);
+    assert_ok(run());
     assert_int_equal(sent.count, 1 + 12 + 1);
     assert_int_equal(sent.records[1].repetition.steps, 20 * 4);
 
@@ -463,7 +463,7 @@ TEST(windows_are_as_short_as_the_first_pair_allows)
     protocol.repetitions = 3; /* give no interval */
     protocol.extra = 3;
     model_reset();
-    assert_int_equal(run(), STATUS_OK);
+    assert_ok(run());
     assert_int_equal(sent.count, 1 + 1 + 6 + 1 + 6 + 1);
     assert_true(sent.records[8].window_seconds == 0.2);
     for (int i = 9; i < 15; i++) assert_int_equal(sent.records[i].repetition.steps, 20 * 4);
@@ -495,7 +495,7 @@ TEST(a_scenario_takes_few_seconds)
         model_reset();
         model.step_ns[1] = cases[i].step_ns;
         model.step_ns[0] = 1.5 * cases[i].step_ns;
-        assert_int_equal(run(), STATUS_OK);
+        assert_ok(run());
         print_message("steps of %.1f ms, 1.5 where %.2f is promised%s: %.2f s\n",
                       cases[i].step_ns / 1e6, cases[i].at_least, cases[i].quick ? ", quick" : "",
                       model.taken_ns / 1e9);
@@ -506,7 +506,7 @@ TEST(a_scenario_takes_few_seconds)
 
 TEST(without_a_descriptor_nothing_is_sent)
 {
-    assert_int_equal(timing_child(&scenario, &protocol, VARIANT_COUNT, -1), STATUS_OK);
+    assert_ok(timing_child(&scenario, &protocol, VARIANT_COUNT, -1));
     assert_int_equal(model.opened, 4);
 }
 
@@ -541,7 +541,7 @@ TEST(the_size_of_files_brings_the_ratio_into_the_band)
         model_reset();
         model.device_ns = cases[i].device_ns;
         model.decode_slowdown = cases[i].slowdown;
-        assert_int_equal(run(), STATUS_OK);
+        assert_ok(run());
         assert_int_equal(last_sent()->type, RECORD_END);
         assert_true(first->balance.measured);
         assert_true(first->balance.ratio >= cases[i].low && first->balance.ratio <= cases[i].high);
@@ -557,7 +557,7 @@ TEST(a_good_ratio_is_left_alone)
 {
     scenario.balance = (struct balance){ BALANCE_HOST_OVER_DEVICE, 0.5, 0.8 };
     model.host_ns = 1e6;
-    assert_int_equal(run(), STATUS_OK);
+    assert_ok(run());
     assert_int_equal(sent.records[0].balance.jpeg_pixels, 64);
     assert_int_equal(model.opened, 2 + 4); /* measured twice, and the pairs */
     assert_int_equal(model.reads, 2);      /* the files, before each */
@@ -585,7 +585,7 @@ TEST(the_size_is_found_where_larger_files_do_not_take_longer)
         model.properties.is_gpu = model.properties.is_large = true;
         model.decode_ns = decode_of_224;
         model.device_ns = cases[i].device_ns;
-        assert_int_equal(run(), STATUS_OK);
+        assert_ok(run());
         assert_int_equal(last_sent()->type, RECORD_END);
         assert_in_range(sent.records[0].balance.jpeg_pixels, cases[i].least, cases[i].most);
     }
@@ -599,7 +599,7 @@ TEST(a_disturbed_measurement_is_not_believed)
     scenario.balance = (struct balance){ BALANCE_HOST_OVER_DEVICE, 0.5, 0.8 };
     model.device_ns = 3.3e6;
     model.disturbed_balances = 3; /* the whole run: 5 x 0.43 ms of 3.3 ms is in the band */
-    assert_int_equal(run(), STATUS_OK);
+    assert_ok(run());
     assert_int_equal(last_sent()->type, RECORD_END);
     true_ratio = (model.host_ns +
                   8 * model.decode_ns_a_pixel * pow(sent.records[0].balance.jpeg_pixels, 2)) /
@@ -620,7 +620,7 @@ TEST(the_sizes_beside_are_measured_before_one_is_left)
     scenario.balance = (struct balance){ BALANCE_HOST_OVER_DEVICE, 0.55, 0.7 };
     model.decode_ns = decode_in_steps;
     model.disturbed_pixels = 72;
-    assert_int_equal(run(), STATUS_OK);
+    assert_ok(run());
     assert_int_equal(last_sent()->type, RECORD_END);
     assert_int_equal(sent.records[0].balance.jpeg_pixels, 72);
 }
@@ -629,7 +629,7 @@ TEST(a_ratio_out_of_reach_skips_with_both_numbers)
 {
     scenario.balance = (struct balance){ BALANCE_HOST_OVER_DEVICE, 0.5, 0.8 };
     model.device_ns = 1e9;
-    assert_int_equal(run(), STATUS_OK);
+    assert_ok(run());
     assert_int_equal(sent.count, 2);
     assert_int_equal(last_sent()->type, RECORD_SKIPPED);
     assert_string_equal(last_sent()->text,
@@ -644,18 +644,18 @@ TEST(a_bottleneck_that_costs_too_little_skips_with_both_numbers)
 {
     scenario.least_cost = (struct least_cost){ METRIC_LOG_PAUSE, 0.2 };
     model.log_pause_ns = 0.5e6;
-    assert_int_equal(run(), STATUS_OK);
+    assert_ok(run());
     assert_int_equal(last_sent()->type, RECORD_SKIPPED);
     assert_string_equal(last_sent()->text,
                         "host time that the loop spends on a line of the log is 500 us, 17% of a "
                         "step's 3.00 ms; the effect shows only from 20% on");
     assert_int_equal(model.opened, 1); /* its pilot alone */
     model_reset();
-    assert_int_equal(run_only(VARIANT_AFTER), STATUS_OK);
+    assert_ok(run_only(VARIANT_AFTER));
     assert_int_equal(last_sent()->type, RECORD_END);
     model_reset();
     model.log_pause_ns = 0.601e6;
-    assert_int_equal(run(), STATUS_OK);
+    assert_ok(run());
     assert_int_equal(last_sent()->type, RECORD_END);
 }
 
@@ -663,7 +663,7 @@ TEST(images_of_the_user_are_brought_to_the_size_that_fits)
 {
     scenario.balance = (struct balance){ BALANCE_HOST_OVER_DEVICE, 0.5, 0.8 };
     protocol.data = "/data/images";
-    assert_int_equal(run(), STATUS_OK);
+    assert_ok(run());
     assert_int_equal(last_sent()->type, RECORD_END);
     assert_true(sent.records[0].balance.ratio >= 0.5 && sent.records[0].balance.ratio <= 0.8);
     for (int v = 0; v < VARIANT_COUNT; v++)
@@ -685,12 +685,8 @@ TEST(what_needs_generated_data_takes_no_images)
             struct training_config config, generated;
             if (!where_holds(scenarios[i]->needs, &cpu))
                 continue;
-            assert_int_equal(
-                protocol_config(&protocol, scenarios[i], (enum variant)v, &cpu, &config),
-                STATUS_OK);
-            assert_int_equal(
-                protocol_config(&without, scenarios[i], (enum variant)v, &cpu, &generated),
-                STATUS_OK);
+            assert_ok(protocol_config(&protocol, scenarios[i], (enum variant)v, &cpu, &config));
+            assert_ok(protocol_config(&without, scenarios[i], (enum variant)v, &cpu, &generated));
             assert_int_equal(config.data.kind, generated.data.kind);
             assert_int_equal(config.data.jpeg_pixels, generated.data.jpeg_pixels);
             assert_string_equal(
@@ -719,7 +715,7 @@ TEST(a_failure_in_any_place_closes_everything_and_keeps_its_cause)
 
     protocol.repetitions = 2;
     scenario.balance = (struct balance){ BALANCE_HOST_OVER_DEVICE, 0.5, 0.8 };
-    assert_int_equal(run(), STATUS_OK);
+    assert_ok(run());
     runs = model.runs;
     windows = model.window_count;
     assert_true(runs >= 2 + 4 && windows >= 2 * VARIANT_COUNT * 2);
@@ -755,7 +751,7 @@ TEST(what_the_device_cannot_do_is_skipped_with_the_reason)
     scenario.knob = "precision";
     scenario.before = "fp32";
     scenario.after = "tf32";
-    assert_int_equal(run(), STATUS_OK);
+    assert_ok(run());
     assert_int_equal(sent.count, 1);
     assert_int_equal(last_sent()->type, RECORD_SKIPPED);
     assert_non_null(strstr(last_sent()->text, "tf32"));

@@ -315,8 +315,8 @@ TEST(writing_tells_when_nobody_reads)
     char bytes[64] = "";
 
     assert_int_equal(pipe(ends), 0);
-    assert_int_equal(record_write(ends[1], &end), STATUS_OK);
-    assert_int_equal(record_write(-1, &end), STATUS_OK);
+    assert_ok(record_write(ends[1], &end));
+    assert_ok(record_write(-1, &end));
     assert_int_equal(read(ends[0], bytes, sizeof bytes), (int)strlen("{\"type\":\"end\"}\n"));
     assert_string_equal(bytes, "{\"type\":\"end\"}\n");
     close(ends[0]);

@@ -145,7 +145,7 @@ static struct rates rates_of(const struct machine *machine, const struct protoco
             double shortening = is_first ? protocol->window_seconds / seconds : 1;
             for (int i = 0; i < (is_first ? protocol->repetitions : EXTRA_PAIRS); i++)
                 draw_pair(&result, machine, truth, shortening, &random);
-            assert_int_equal(verdict_give(&result), STATUS_OK);
+            assert_ok(verdict_give(&result));
         }
         rates.verdict[result.verdict] += 1.0 / TRIALS;
         rates.pairs += (double)result.pairs / TRIALS;

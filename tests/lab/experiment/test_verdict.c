@@ -47,7 +47,7 @@ static void set(struct setting *setting, enum variant variant, enum metric metri
 
 static enum verdict give(struct setting *setting)
 {
-    assert_int_equal(verdict_give(&setting->result), STATUS_OK);
+    assert_ok(verdict_give(&setting->result));
     return setting->result.verdict;
 }
 

@@ -14,7 +14,7 @@ static void assert_as_predicted(const struct kernel_lesson *lesson, int arch)
 {
     struct lesson_result result;
 
-    assert_int_equal(lesson_run(&result, lesson, arch), STATUS_OK);
+    assert_ok(lesson_run(&result, lesson, arch));
     if (result.verdict != LESSON_AS_PREDICTED)
         fail_msg("%s on sm_%d: %s: %s", lesson->name, architectures[arch].number,
                  lesson_verdict_name(result.verdict), result.reason);
@@ -54,7 +54,7 @@ TEST(a_wrong_prediction_is_not_as_predicted)
 {
     for (int i = 0; kernel_lessons[i] != NULL; i++) {
         struct lesson_result result;
-        assert_int_equal(lesson_run(&result, kernel_lessons[i], ARCH_90), STATUS_OK);
+        assert_ok(lesson_run(&result, kernel_lessons[i], ARCH_90));
         for (int n = 0; n < LESSON_VARIANTS * prediction_count(kernel_lessons[i]); n++) {
             struct kernel_lesson planted = *kernel_lessons[i];
             struct prediction *prediction = &planted.predicted[n / LESSON_VARIANTS];
@@ -85,7 +85,7 @@ static void assert_fails(const struct kernel_lesson *lesson, const char *reason)
 {
     struct lesson_result result;
 
-    assert_int_equal(lesson_run(&result, lesson, ARCH_90), STATUS_OK);
+    assert_ok(lesson_run(&result, lesson, ARCH_90));
     assert_int_equal(result.verdict, LESSON_FAILED);
     if (strstr(result.reason, reason) == NULL)
         fail_msg("%s is not in: %s", reason, result.reason);

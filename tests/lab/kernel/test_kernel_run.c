@@ -22,10 +22,9 @@ TEST(arguments_are_read)
     struct kernel_argument arguments[KERNEL_ARGUMENTS_MOST];
     int count;
 
-    assert_int_equal(kernel_arguments_parse(arguments, &count,
+    assert_ok(kernel_arguments_parse(arguments, &count,
                                             "f32[4*1k]:random@7,u32[256]:random<10,i64[3]:iota,"
-                                            "bf16[8]:-1.5,u8[2M],i32:-3,f32:0.5,f64[1]:zero"),
-                     STATUS_OK);
+                                            "bf16[8]:-1.5,u8[2M],i32:-3,f32:0.5,f64[1]:zero"));
     assert_int_equal(count, 8);
     assert_int_equal(arguments[0].count, 4096);
     assert_int_equal(arguments[0].pattern, KERNEL_RANDOM);
@@ -69,7 +68,7 @@ TEST(arrays_are_filled)
         struct kernel_argument argument;
         uint64_t memory[2] = { 0 };
         int count;
-        assert_int_equal(kernel_arguments_parse(&argument, &count, rows[i].text), STATUS_OK);
+        assert_ok(kernel_arguments_parse(&argument, &count, rows[i].text));
         kernel_argument_fill(&argument, memory);
         assert_true(kernel_element(argument.type, memory, 0) == rows[i].first);
         assert_true(kernel_element(argument.type, memory, 1) == rows[i].second);
@@ -87,10 +86,8 @@ TEST(a_kernel_runs_alone)
                               .arguments = arguments };
     struct kernel_outcome outcome;
 
-    assert_int_equal(
-        kernel_arguments_parse(arguments, &run.argument_count, "f32[250]:iota,f32[250],i32:250"),
-        STATUS_OK);
-    assert_int_equal(kernel_run(&run, &outcome), STATUS_OK);
+    assert_ok(kernel_arguments_parse(arguments, &run.argument_count, "f32[250]:iota,f32[250],i32:250"));
+    assert_ok(kernel_run(&run, &outcome));
     assert_int_equal(outcome.finding.kind, SIMT_NONE);
     assert_string_equal(outcome.kernel_name, "doubled");
     for (int i = 0; i < 250; i++)
@@ -103,10 +100,8 @@ TEST(a_kernel_runs_alone)
     kernel_outcome_release(&outcome);
 
     run.blocks[0] = 5;
-    assert_int_equal(
-        kernel_arguments_parse(arguments, &run.argument_count, "f32[250]:iota,f32[250],i32:300"),
-        STATUS_OK);
-    assert_int_equal(kernel_run(&run, &outcome), STATUS_OK);
+    assert_ok(kernel_arguments_parse(arguments, &run.argument_count, "f32[250]:iota,f32[250],i32:300"));
+    assert_ok(kernel_run(&run, &outcome));
     assert_int_equal(outcome.finding.kind, SIMT_OUT_OF_BOUNDS);
     kernel_outcome_release(&outcome);
 }
@@ -133,8 +128,7 @@ TEST(what_does_not_fit_the_kernel_is_refused)
                                   .threads = { 32, 1, 1 },
                                   .arguments = arguments };
         struct kernel_outcome outcome;
-        assert_int_equal(kernel_arguments_parse(arguments, &run.argument_count, rows[i].arguments),
-                         STATUS_OK);
+        assert_ok(kernel_arguments_parse(arguments, &run.argument_count, rows[i].arguments));
         assert_int_equal(kernel_run(&run, &outcome), STATUS_BAD_USAGE);
         if (strstr(status_last()->text, rows[i].says) == NULL)
             fail_msg("'%s' does not say '%s'", status_last()->text, rows[i].says);
@@ -160,9 +154,8 @@ TEST(resident_warps_are_those_that_fit)
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         struct residency residency;
-        assert_int_equal(residency_of(&residency, &architectures[architecture_find(rows[i].number)],
-                                      1, rows[i].threads, rows[i].registers, rows[i].shared),
-                         STATUS_OK);
+        assert_ok(residency_of(&residency, &architectures[architecture_find(rows[i].number)],
+                                      1, rows[i].threads, rows[i].registers, rows[i].shared));
         assert_int_equal(residency.warps, rows[i].warps);
         assert_int_equal(residency.limit, rows[i].limit);
     }
@@ -173,8 +166,7 @@ TEST(a_grid_takes_waves)
     struct residency residency;
 
     assert_int_equal(architecture_find(70), -1);
-    assert_int_equal(residency_of(&residency, &architectures[ARCH_90], 8 * 132 + 4, 256, 32, 0),
-                     STATUS_OK);
+    assert_ok(residency_of(&residency, &architectures[ARCH_90], 8 * 132 + 4, 256, 32, 0));
     assert_int_equal(residency.wave, 8 * 132);
     assert_int_equal(residency.waves, 2);
     assert_int_equal(residency.last, 4);

@@ -135,8 +135,7 @@ static struct result_file *open_file(const struct place *place)
 {
     struct result_file *file = NULL;
 
-    assert_int_equal(result_file_open(&file, place->folder, NULL, &fixture_device, &fixture_health),
-                     STATUS_OK);
+    assert_ok(result_file_open(&file, place->folder, NULL, &fixture_device, &fixture_health));
     assert_string_equal(result_file_path(file), place->path);
     return file;
 }
@@ -146,7 +145,7 @@ static const cJSON *write_one(struct place *place)
 {
     struct result_file *file = open_file(place);
 
-    assert_int_equal(result_file_add(file, &place->result), STATUS_OK);
+    assert_ok(result_file_add(file, &place->result));
     result_file_close(file);
     cJSON_Delete(place->root);
     return place->root = read_json(place->path);
@@ -165,7 +164,7 @@ static cJSON *read_document(const struct result_file *file)
     char *text;
     cJSON *root;
 
-    assert_int_equal(result_file_text(file, &text), STATUS_OK);
+    assert_ok(result_file_text(file, &text));
     root = cJSON_ParseWithOpts(text, NULL, 1);
     assert_non_null(root);
     free(text);
@@ -357,7 +356,7 @@ TEST(a_gpu_tells_all_and_what_it_does_not_know_is_unknown)
     health.power_limit_w = 700;
     health.ecc = 1;
     health.mig = health.other_processes = 0;
-    assert_int_equal(result_file_open(&file, place->folder, NULL, &gpu, &health), STATUS_OK);
+    assert_ok(result_file_open(&file, place->folder, NULL, &gpu, &health));
     root = read_document(file);
     result_file_close(file);
     for (size_t i = 0; i < ARRAY_SIZE(known); i++)
@@ -377,9 +376,9 @@ TEST(skipped_and_failed_scenarios_have_no_rows)
     fixture_skipped(&skipped);
     fixture_reproduced(&failed, PAIRS);
     failed.verdict = VERDICT_FAILED;
-    assert_int_equal(result_file_add(file, &skipped), STATUS_OK);
-    assert_int_equal(result_file_add(file, &failed), STATUS_OK);
-    assert_int_equal(result_file_add(file, &place->result), STATUS_OK);
+    assert_ok(result_file_add(file, &skipped));
+    assert_ok(result_file_add(file, &failed));
+    assert_ok(result_file_add(file, &place->result));
     root = read_json(place->path);
     assert_int_equal(cJSON_GetArraySize(member(root, "benchmarks")),
                      VARIANT_COUNT * (PAIRS + AGGREGATES));
@@ -407,11 +406,11 @@ TEST(older_results_stay_until_a_scenario_was_measured)
     write_one(place);
     older = read_text(place->path);
     file = open_file(place);
-    assert_int_equal(result_file_add(file, &skipped), STATUS_OK);
+    assert_ok(result_file_add(file, &skipped));
     now = read_text(place->path);
     assert_string_equal(now, older);
     assert_int_equal(result_file_written(file), 0);
-    assert_int_equal(result_file_add(file, &place->result), STATUS_OK);
+    assert_ok(result_file_add(file, &place->result));
     assert_int_equal(result_file_written(file), 2);
     root = read_json(place->path);
     assert_int_equal(cJSON_GetArraySize(scenarios_of(root)), 2);
@@ -434,14 +433,14 @@ TEST(rows_of_an_earlier_run_keep_its_date)
     root = read_json(place->path);
     cJSON_SetValuestring(cJSON_GetObjectItem(cJSON_GetObjectItem(root, "context"), "date"), date);
     changed = cJSON_Print(root);
-    assert_int_equal(atomic_file_write(place->path, changed, strlen(changed)), STATUS_OK);
+    assert_ok(atomic_file_write(place->path, changed, strlen(changed)));
     cJSON_free(changed);
     cJSON_Delete(root);
     fixture_release(&place->result);
     fixture_aa(&place->result, PAIRS);
     for (int runs = 0; runs < 2; runs++) {
         file = open_file(place);
-        assert_int_equal(result_file_add(file, &place->result), STATUS_OK);
+        assert_ok(result_file_add(file, &place->result));
         result_file_close(file);
         root = read_json(place->path);
         assert_string_not_equal(text(member(root, "context"), "date"), date);
@@ -465,7 +464,7 @@ TEST(repetitions_can_be_left_out)
     const cJSON *row;
 
     result_file_leave_out(file, true);
-    assert_int_equal(result_file_add(file, &place->result), STATUS_OK);
+    assert_ok(result_file_add(file, &place->result));
     result_file_close(file);
     place->root = read_json(place->path);
     assert_int_equal(cJSON_GetArraySize(member(place->root, "benchmarks")),
@@ -656,8 +655,7 @@ TEST(folders_are_made_with_their_parents)
     char folder[192];
 
     snprintf(folder, sizeof folder, "%s/one/two", place->folder);
-    assert_int_equal(result_file_open(&file, folder, NULL, &fixture_device, &fixture_health),
-                     STATUS_OK);
+    assert_ok(result_file_open(&file, folder, NULL, &fixture_device, &fixture_health));
     assert_int_equal(access(folder, R_OK | W_OK), 0);
     result_file_close(file);
     rmdir(folder);
@@ -706,7 +704,7 @@ TEST(a_folder_that_vanished_is_an_error_and_nothing_else)
 
     /* It comes back: the next write has all scenarios. */
     assert_int_equal(mkdir(place->folder, 0700), 0);
-    assert_int_equal(result_file_add(file, &place->result), STATUS_OK);
+    assert_ok(result_file_add(file, &place->result));
     result_file_close(file);
 }
 
@@ -732,7 +730,7 @@ TEST(a_limit_on_file_sizes_leaves_the_last_file_whole)
     struct rlimit before, low;
     struct stat there;
 
-    assert_int_equal(result_file_add(file, &place->result), STATUS_OK);
+    assert_ok(result_file_add(file, &place->result));
     assert_int_equal(stat(place->path, &there), 0);
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     low = before;

@@ -68,9 +68,8 @@ static struct result_file *begin(bool traced)
     struct result_file *file = NULL;
 
     memset(traces_of_all, true, sizeof traces_of_all);
-    assert_int_equal(result_file_open(&file, folder, traced ? traces_of_all : NULL, &fixture_device,
-                                      &fixture_health),
-                     STATUS_OK);
+    assert_ok(result_file_open(&file, folder, traced ? traces_of_all : NULL, &fixture_device,
+                                      &fixture_health));
     return file;
 }
 
@@ -108,7 +107,7 @@ static void add_of(struct result_file *file, bool ranks)
         if (ranks)
             put(name, "a trace");
     }
-    assert_int_equal(result_file_add(file, &result), STATUS_OK);
+    assert_ok(result_file_add(file, &result));
     fixture_release(&result);
 }
 
@@ -337,9 +336,7 @@ TEST(other_scenarios_stay_with_their_traces)
     }
     /* Only what this run will write needs another folder. */
     memset(traces_of_all, false, sizeof traces_of_all);
-    assert_int_equal(
-        result_file_open(&file, folder, traces_of_all, &fixture_device, &fixture_health),
-        STATUS_OK);
+    assert_ok(result_file_open(&file, folder, traces_of_all, &fixture_device, &fixture_health));
     assert_string_equal(result_file_folder(file)->traces, "traces");
     result_file_close(file);
     assert_true(is_there("traces/precision.before.json.gz"));
@@ -357,7 +354,7 @@ TEST(a_scenario_without_a_row_replaces_none_that_has_some)
     file = begin(false);
     fixture_reproduced(&result, 6);
     result.verdict = VERDICT_SKIPPED;
-    assert_int_equal(result_file_add(file, &result), STATUS_OK);
+    assert_ok(result_file_add(file, &result));
     fixture_release(&result);
     result_file_close(file);
     assert_int_equal(count_of("item_sync/before"), rows);

@@ -146,7 +146,7 @@ static cJSON *findings_of(const struct scenario_result *result)
     char *text;
 
     result_findings_add(&json, root, result);
-    assert_int_equal(json_print(&json, root, &text), STATUS_OK);
+    assert_ok(json_print(&json, root, &text));
     parsed = cJSON_Parse(text);
     assert_non_null(parsed);
     free(text);
