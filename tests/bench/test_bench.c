@@ -5,8 +5,6 @@
 #include "harness/bench/rounds.h"
 #include "tests/fixtures/lab/training_fixture.h"
 
-#include <string.h>
-
 /* A bench that counts what is asked of it. Its work is real: it adds. */
 static struct calls {
     int set_ups, runs, tear_downs;

@@ -7,9 +7,6 @@
 #include "tests/fixtures/lab/training_fixture.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 TEST(a_roof_is_what_takes_longer_bytes_or_flops)
 {

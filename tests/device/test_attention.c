@@ -6,9 +6,6 @@
 #include "tests/fixtures/test_seed.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* MANY tokens are more than a block of the CPU device's has. The stand-in executes each
  * instruction, in the square of the tokens: SEVERAL are some tiles of our kernels and a part of

@@ -2,8 +2,6 @@
 #include "tests/fixtures/lab/cpu_device.h"
 
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { RECORDS = 20000, ELEMENTS = 64 };

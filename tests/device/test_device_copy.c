@@ -6,8 +6,6 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 enum { LARGE = 5 * 1024 * 1024 + 123 }; /* many times the staging buffers, and odd */

@@ -3,10 +3,6 @@
 #include "harness/device/faults.h"
 #include "tests/fixtures/lab/cpu_device.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum { ELEMENTS = 64, BYTES = 4096 };
 
 struct scene {

@@ -10,8 +10,6 @@
 #include "tests/fixtures/test_seed.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 struct product {
     const char *what;

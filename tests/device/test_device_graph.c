@@ -2,7 +2,6 @@
 #include "tests/fixtures/lab/cpu_device.h"
 
 #include <pthread.h>
-#include <string.h>
 
 enum { ELEMENTS = 64 };
 

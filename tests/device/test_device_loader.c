@@ -6,9 +6,6 @@
 #include "tests/fixtures/lab/cpu_device.h"
 #include "tests/fixtures/lab/cpu_flag.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { ELEMENTS = 64 };

@@ -3,9 +3,6 @@
 #include "tests/fixtures/memory_limit.h"
 
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 
 enum { MIB = 1 << 20 };

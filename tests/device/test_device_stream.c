@@ -3,8 +3,6 @@
 
 #include <math.h>
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { ELEMENTS = 64 };
 

@@ -5,7 +5,6 @@
 #include "tests/fixtures/made/made_machine.h"
 
 #include <math.h>
-#include <string.h>
 
 static struct device_vitals vitals(int limits, double power_ns, double thermal_ns)
 {

@@ -6,9 +6,6 @@
 #include "harness/engine/step/training_parts.h"
 #include "tests/fixtures/lab/cpu_device.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 enum { STEPS = 12 };
 
 /* `state`: of the optimizer, on all ranks together. */

@@ -1,10 +1,6 @@
 /* The step's allocator, rule by rule: its segments, its budget, its figures, what it refuses. */
 #include "tests/engine/allocator_bench.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 static const char *const allocator_names[] = { "caching", "stream ordered", "direct" };
 
 /* --- How the caching allocator deals with segments --- */

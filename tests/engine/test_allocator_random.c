@@ -4,8 +4,6 @@
 #include "tests/engine/allocator_bench.h"
 #include "tests/fixtures/test_seed.h"
 
-#include <string.h>
-
 enum { ORACLE_BLOCKS = 1500 };
 
 struct row {

@@ -7,10 +7,6 @@
 
 #include "harness/device/faults.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 static const char *const kinds[] = {
 #define KIND_NAME(name, status) #name,
     FAULTS(KIND_NAME)

@@ -8,8 +8,6 @@
 #include "harness/base/random.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* The loss of the batch that is in the input, and its gradients in device memory. */
 static double loss_and_gradients(struct training *training)

@@ -5,7 +5,6 @@
 #include "tests/fixtures/lab/training_fixture.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { STEPS = 8 };
 

@@ -3,9 +3,6 @@
 #include "tests/fixtures/lab/training_fixture.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Each way to queue an update, and to decide on it. */
 static const char *const ways[] = {

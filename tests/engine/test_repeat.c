@@ -8,10 +8,6 @@
 #include "tests/fixtures/lab/training_fixture.h"
 #include "tests/fixtures/test_seed.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum { STEPS = 3, RUNS = 3, OPENED = 2 /* runs of repeat_open() */, KERNELS = FLIP_GEMM + 1 };
 
 static const char *const kernels[KERNELS] = {

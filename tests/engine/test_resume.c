@@ -4,9 +4,6 @@
 #include "harness/engine/step/state.h"
 #include "tests/fixtures/lab/training_fixture.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -5,10 +5,6 @@
 #include "tests/fixtures/lab/training_fixture.h"
 #include "tests/fixtures/trace_folder.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum { STEPS = 6, WARMUP = 6 };
 
 struct run {

@@ -2,9 +2,6 @@
  * injected, and stays for the rest of the process. So this is one test, in a process of its own. */
 #include "tests/fixtures/lab/cpu_device.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 enum { ELEMENTS = 64 };
 
 TEST(a_failing_kernel_surfaces_at_the_next_synchronisation_for_good)

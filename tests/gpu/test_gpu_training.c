@@ -5,9 +5,6 @@
 #include "tests/fixtures/lab/training_fixture.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { STEPS = 8 };
 

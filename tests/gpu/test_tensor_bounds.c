@@ -7,8 +7,6 @@
 
 #include <dlfcn.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 enum { STEPS = 3, ROUNDING = 512, BAND = 512, TENSORS = 1024, ELEMENTS = 128 };
 

@@ -1,10 +1,6 @@
 #include "tests/kernels/families.h"
 #include "tests/fixtures/test_seed.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum { FAMILY_MOST = 64 }; /* tests */
 
 static struct kernel_test *first;

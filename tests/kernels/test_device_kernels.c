@@ -4,8 +4,6 @@
 #include "tests/kernels/device_runner.h"
 #include "tests/kernels/families.h"
 
-#include <stdio.h>
-
 int main(void)
 {
     struct device *device = NULL;

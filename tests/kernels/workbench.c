@@ -1,10 +1,6 @@
 #include "tests/kernels/workbench.h"
 
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { GUARD = 256 }; /* bytes on either side; keeps the elements aligned */
 

@@ -5,7 +5,6 @@
 #include "tests/fixtures/trace_folder.h"
 
 #include <signal.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,8 +1,5 @@
 #include "tests/simt/ptx_machine.h"
 
-#include <stdio.h>
-#include <string.h>
-
 void ptx_machine_open(struct ptx_machine *machine, const char *shared, const char *body)
 {
     char text[16384];

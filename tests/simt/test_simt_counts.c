@@ -2,8 +2,6 @@
  * each by hand. */
 #include "tests/simt/ptx_machine.h"
 
-#include <stdlib.h>
-
 enum { WORDS = 4096 };
 
 #define START                                                                                      \

@@ -3,10 +3,6 @@
  * of word 0 in %rd1. */
 #include "tests/simt/ptx_machine.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define START                                                                                      \
     "ld.param.u64 %rd1, [p]; mov.u32 %r1, %tid.x; mul.wide.u32 %rd3, %r1, 4; add.s64 %rd2, %rd1, " \
     "%rd3;"

@@ -5,10 +5,6 @@
 #include "tests/fixtures/cmocka_prelude.h"
 #include "tests/fixtures/documents/document_list.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define HEAD ".version 8.0\n.target sm_80\n.address_size 64\n"
 #define KERNEL(name, declared, body)                                                               \
     ".visible .entry " name "(.param .u64 p)\n{\n.reg .pred %p<4>;.reg .b32 %r<16>;.reg .f32 "     \

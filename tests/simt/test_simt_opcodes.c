@@ -3,9 +3,6 @@
  * register 0. */
 #include "tests/simt/ptx_machine.h"
 
-#include <stdio.h>
-#include <string.h>
-
 struct instruction_case {
     const char *text; /* with $d, $a, $b and $c, whose registers `form` chooses */
     const char *form; /* of $d, $a, $b, $c: p, h, w, d */

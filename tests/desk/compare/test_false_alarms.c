@@ -6,7 +6,6 @@
 #include "tests/fixtures/test_seed.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <unistd.h>
 
 enum shape { NORMAL, HEAVY, SPIKES, BIMODAL, SHAPES };

@@ -13,9 +13,6 @@
 #include "tests/fixtures/trace_folder.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { ARMS_MOST = 4, STEPS_MOST = 8192 };
 

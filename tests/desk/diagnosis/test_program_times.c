@@ -5,8 +5,6 @@
 #include "harness/text/json.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 /* 100 steps of 10 ms and more; `more` are members that come instead of these, which are all that
  * older recordings have. */

@@ -4,9 +4,6 @@
 #include "tests/fixtures/cmocka_prelude.h"
 #include "tests/fixtures/fields.h"
 
-#include <stdio.h>
-#include <string.h>
-
 static const struct finding *need(const struct found *found, const char *id)
 {
     const struct finding *finding = found_find(found, id);

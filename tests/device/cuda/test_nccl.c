@@ -8,9 +8,6 @@
 #include "harness/device/cuda/libraries/nccl.h"
 #include "tests/fixtures/lab/cpu_device.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #ifdef HAVE_NCCL_HEADER
 #include <nccl.h>
 

@@ -8,9 +8,6 @@
 #include "tests/fixtures/test_seed.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Small enough for a stand-in, too. */
 static const char small[] = "model=light blocks=1 batch=2";

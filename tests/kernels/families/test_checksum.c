@@ -1,8 +1,6 @@
 /* Checksums: exact, blind to what is behind the last word, and changed by any bit. */
 #include "tests/kernels/families.h"
 
-#include <string.h>
-
 enum { WIDTH = 64, ROWS = 5, WORDS = WIDTH * ROWS };
 
 static void fill_words(struct workbench *bench, uint32_t *words)

@@ -3,7 +3,6 @@
 #include "tests/kernels/references.h"
 
 #include <math.h>
-#include <string.h>
 
 static const int class_counts[] = { 1, 10, 32, 33, 100, 768, 1000 };
 static const int row_counts[] = { 1, 5, 64, 197 };

@@ -2,8 +2,6 @@
 #include "tests/kernels/families.h"
 #include "tests/kernels/references.h"
 
-#include <string.h>
-
 static const struct {
     int samples, tokens, width;
     uint32_t vocabulary; /* from ids all alike to many that never occur */

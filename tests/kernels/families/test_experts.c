@@ -3,7 +3,6 @@
 #include "tests/kernels/references.h"
 
 #include <math.h>
-#include <string.h>
 
 static const struct {
     int rows, experts, width;

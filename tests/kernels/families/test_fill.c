@@ -3,7 +3,6 @@
 #include "tests/kernels/references.h"
 
 #include <math.h>
-#include <string.h>
 
 static const long counts[] = { 32, 96, 5 * 64, 197 * 768 };
 

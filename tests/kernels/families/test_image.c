@@ -3,7 +3,6 @@
 #include "tests/kernels/references.h"
 
 #include <math.h>
-#include <string.h>
 
 KERNEL_TEST(image_patches_follow_their_reference)
 {

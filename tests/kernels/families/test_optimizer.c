@@ -8,8 +8,6 @@
 #include "tests/kernels/references.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 enum form { UNFUSED, PER_TENSOR, MULTI, FORMS };
 static const char *const form_names[FORMS] = { "six kernels", "per tensor", "multi-tensor" };

@@ -5,8 +5,6 @@
 #include "tests/fixtures/lab/training_fixture.h"
 #include "tests/fixtures/trace_folder.h"
 
-#include <string.h>
-
 /* A run of the light model on the CPU device, with the step time known. */
 static enum status record(const char *settings, const char *name, const volatile sig_atomic_t *stop,
                           struct tracing *tracing)
