@@ -62,9 +62,7 @@ static enum status adamw_run(struct bench_work *work, int64_t iterations)
         TRY(optimizer_begin(set->optimizer));
         TRY(optimizer_update(set->optimizer));
     }
-    TRY(stream_synchronize(work->stream));
-
-    return STATUS_OK;
+    return stream_synchronize(work->stream);
 }
 
 static enum status open_set(struct bench_work *work, int copy)
@@ -96,10 +94,8 @@ static enum status open_set(struct bench_work *work, int copy)
         };
         at += (size_t)elements_of(own, i);
     }
-    TRY(optimizer_open(&set->optimizer, &config, set->parameters, own->tensors, NULL,
-                       own->allocator, work->stream));
-
-    return STATUS_OK;
+    return optimizer_open(&set->optimizer, &config, set->parameters, own->tensors, NULL,
+                       own->allocator, work->stream);
 }
 
 /* The first update of weight w, in double precision: m and v are the gradient and its square, less

@@ -57,9 +57,7 @@ static enum status run_naive(struct bench_work *work, int64_t iterations)
                    .tokens = own->tokens));
         TRY(heads_product(work, &own->y, &own->scores, &own->v, own->width, own->tokens, false));
     }
-    TRY(stream_synchronize(work->stream));
-
-    return STATUS_OK;
+    return stream_synchronize(work->stream);
 }
 
 static enum status run_tiled(struct bench_work *work, int64_t iterations)
@@ -72,9 +70,7 @@ static enum status run_tiled(struct bench_work *work, int64_t iterations)
                    .lse = (float *)operand_at(&own->lse, 0), .q = own->q.device, .k = own->k.device,
                    .v = own->v.device, .lengths = NULL, .scale = own->scale, .width = own->width,
                    .heads = HEADS, .tokens = own->tokens));
-    TRY(stream_synchronize(work->stream));
-
-    return STATUS_OK;
+    return stream_synchronize(work->stream);
 }
 
 static struct attention_shape shape_of(const struct bench_work *work)
@@ -102,9 +98,7 @@ static enum status run_fused(struct bench_work *work, int64_t iterations)
 
     for (int64_t i = 0; i < iterations && !*work->stop; i++)
         TRY(device_attention(work->stream, &attention));
-    TRY(stream_synchronize(work->stream));
-
-    return STATUS_OK;
+    return stream_synchronize(work->stream);
 }
 
 static double score(const struct own *own, int64_t head, int64_t query, int64_t key)
@@ -199,9 +193,7 @@ static enum status attention_set_up(struct bench_work *work)
         if (bytes > 0)
             TRY(bench_alloc(work, BENCH_DEVICE, bytes, &own->workspace));
     }
-    TRY(attention_check(work));
-
-    return STATUS_OK;
+    return attention_check(work);
 }
 
 static const char *lack_library(const struct bench *bench, const struct device_properties *device)

@@ -38,9 +38,7 @@ static enum status copies_run(struct bench_work *work, int64_t iterations)
                                   own->device[1], bytes));
     }
     TRY(stream_synchronize(work->stream));
-    TRY(stream_synchronize(own->second));
-
-    return STATUS_OK;
+    return stream_synchronize(own->second);
 }
 
 /* One copy each way, onto zeros: then there must be what was at the source. */

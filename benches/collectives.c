@@ -31,9 +31,7 @@ static enum status collective_run(struct bench_work *work, int64_t iterations)
 {
     for (int64_t i = 0; i < iterations && !*work->stop; i++)
         TRY(device_collective(work->stream, work->own));
-    TRY(stream_synchronize(work->stream));
-
-    return STATUS_OK;
+    return stream_synchronize(work->stream);
 }
 
 /* Whole numbers, whose sum is the same in any order. */
@@ -88,9 +86,7 @@ static enum status collective_set_up(struct bench_work *work)
     TRY(bench_alloc(work, BENCH_DEVICE, (size_t)work->bytes, &device));
     TRY(bench_alloc(work, BENCH_PAGEABLE, (size_t)work->bytes, &host));
     collective->data = device;
-    TRY(collective_check(work, host));
-
-    return STATUS_OK;
+    return collective_check(work, host);
 }
 
 #define COLL(name_, kind, text_)                                                                   \

@@ -52,9 +52,7 @@ static enum status gemm_run(struct bench_work *work, int64_t iterations)
         gemm.c = operand_at(&own->c, widths[work->bench->variant].comes_back ? block : 0);
         TRY(device_gemm(work->stream, &gemm));
     }
-    TRY(stream_synchronize(work->stream));
-
-    return STATUS_OK;
+    return stream_synchronize(work->stream);
 }
 
 /* Some elements, drawn at random, against the sum in double precision. A product of two values from

@@ -41,9 +41,7 @@ static enum status alloc_run(struct bench_work *work, int64_t iterations)
         TRY(alloc_take(work, &block));
         TRY(give_back(work, block));
     }
-    TRY(stream_synchronize(work->stream));
-
-    return STATUS_OK;
+    return stream_synchronize(work->stream);
 }
 
 /* The memory is there: it counts as used, and its last bytes keep what is written to them. */

@@ -19,9 +19,7 @@ static enum status launch_all(struct bench_work *work)
 static enum status run_eager(struct bench_work *work, int64_t iterations)
 {
     for (int64_t i = 0; i < iterations && !*work->stop; i++) TRY(launch_all(work));
-    TRY(stream_synchronize(work->stream));
-
-    return STATUS_OK;
+    return stream_synchronize(work->stream);
 }
 
 static enum status run_graph(struct bench_work *work, int64_t iterations)
@@ -30,9 +28,7 @@ static enum status run_graph(struct bench_work *work, int64_t iterations)
 
     for (int64_t i = 0; i < iterations && !*work->stop; i++)
         TRY(graph_launch(work->stream, own->graph));
-    TRY(stream_synchronize(work->stream));
-
-    return STATUS_OK;
+    return stream_synchronize(work->stream);
 }
 
 /* A capture must be ended even when something in it failed; the first error is the one to
@@ -66,9 +62,7 @@ static enum status graph_set_up(struct bench_work *work)
     if (work->bench->run == run_graph)
         TRY(capture(work));
     TRY(work->bench->run(work, 1));
-    TRY(tiny_kernel_check(&own->kernel, work, work->argument));
-
-    return STATUS_OK;
+    return tiny_kernel_check(&own->kernel, work, work->argument);
 }
 
 static void graph_tear_down(struct bench_work *work)

@@ -88,9 +88,7 @@ static enum status run_back_to_back(struct bench_work *work, int64_t iterations)
 
     for (int64_t i = 0; i < iterations && !*work->stop; i++)
         TRY(tiny_kernel_launch(&own->kernel, work));
-    TRY(stream_synchronize(work->stream));
-
-    return STATUS_OK;
+    return stream_synchronize(work->stream);
 }
 
 static enum status launch_set_up(struct bench_work *work)

@@ -31,9 +31,7 @@ static enum status wait_event(struct bench_work *work)
     const struct own *own = work->own;
 
     TRY(event_record(own->event, work->stream));
-    TRY(event_synchronize(own->event));
-
-    return STATUS_OK;
+    return event_synchronize(own->event);
 }
 
 static enum status wait_spin(struct bench_work *work)

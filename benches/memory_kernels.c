@@ -606,9 +606,7 @@ static enum status kernel_run(struct bench_work *work, int64_t iterations)
 
     for (int64_t i = 0; i < iterations && !*work->stop; i++)
         TRY(kernel->launch(work, operands_next(work)));
-    TRY(stream_synchronize(work->stream));
-
-    return STATUS_OK;
+    return stream_synchronize(work->stream);
 }
 
 static enum status check_row(const struct bench_work *work, int64_t row)
@@ -636,9 +634,7 @@ static enum status kernel_set_up(struct bench_work *work)
     TRY(kernel_run(work, 1));
     TRY(operand_read(&own->operands[Y], work));
     for (int64_t row = 0; row < rows; row += step) TRY(check_row(work, row));
-    TRY(check_row(work, rows - 1));
-
-    return STATUS_OK;
+    return check_row(work, rows - 1);
 }
 
 /* N counts units of so many elements. */

@@ -32,9 +32,7 @@ static enum status copy(struct bench_work *work, int64_t iterations)
     for (int64_t i = 0; i < iterations && !*work->stop; i++)
         TRY(device_copy_to_peer(work->stream, own->peer, own->there, own->device[0],
                                 bytes_of(work)));
-    TRY(stream_synchronize(work->stream));
-
-    return STATUS_OK;
+    return stream_synchronize(work->stream);
 }
 
 static enum status copy_and_wait(struct bench_work *work, int64_t iterations)

@@ -123,9 +123,7 @@ enum status operand_open(struct operand *operand, struct bench_work *work, enum 
     for (int i = 0; i < work->copies; i++)
         TRY(device_copy(work->stream, COPY_HOST_TO_DEVICE, operand_at(operand, i), operand->host,
                         bytes));
-    TRY(stream_synchronize(work->stream));
-
-    return STATUS_OK;
+    return stream_synchronize(work->stream);
 }
 
 void *operand_at(const struct operand *operand, int64_t copy)

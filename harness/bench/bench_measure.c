@@ -71,9 +71,7 @@ static enum status time_lap(struct lap *lap, struct bench_work *work, int64_t it
     lap->cpu_ns = clock_process_cpu_ns() - cpu;
     lap->real_ns = work->bench->manual_time ? work->timed_ns : lap->passed_ns;
     /* All ranks go by the first one's clock, so that they agree on whether to go on. */
-    TRY(ranks_take_first(lap, sizeof *lap));
-
-    return STATUS_OK;
+    return ranks_take_first(lap, sizeof *lap);
 }
 
 /* Grows until a lap takes long enough. A short lap says little about how many iterations that

@@ -195,7 +195,5 @@ enum status check_copy(enum copy_kind kind, const void *to, const void *from, si
     if (bytes == 0)
         FAIL(STATUS_BAD_USAGE, "copy: 0 bytes asked for");
     TRY(check_given(to, "copy", "the destination"));
-    TRY(check_given(from, "copy", "the source"));
-
-    return STATUS_OK;
+    return check_given(from, "copy", "the source");
 }

@@ -60,17 +60,13 @@ enum status device_memory_info(struct device *device, struct memory_info *info)
 {
     TRY(check_given(device, "device_memory_info", "the device"));
     TRY(check_given(info, "device_memory_info", "the result"));
-    TRY(device->driver->memory_info(device, info));
-
-    return STATUS_OK;
+    return device->driver->memory_info(device, info);
 }
 
 enum status device_memory_trim(struct device *device)
 {
     TRY(check_given(device, "device_memory_trim", "the device"));
-    TRY(device->driver->memory_trim(device));
-
-    return STATUS_OK;
+    return device->driver->memory_trim(device);
 }
 
 struct device_vitals device_vitals(struct device *device)
@@ -151,9 +147,7 @@ enum status host_free(struct device *device, bool pinned, void *memory)
     if (memory == NULL)
         return STATUS_OK;
     TRY(check_given(device, "host_free", "the device"));
-    TRY(device->driver->host_free(device, pinned, memory));
-
-    return STATUS_OK;
+    return device->driver->host_free(device, pinned, memory);
 }
 
 /* --- Streams --- */
@@ -164,9 +158,7 @@ enum status stream_create(struct device *device, struct stream **stream)
     *stream = NULL;
     TRY(check_given(device, "stream_create", "the device"));
     TRY(check_fault(device, FAULT_stream));
-    TRY(device->driver->stream_create(device, stream));
-
-    return STATUS_OK;
+    return device->driver->stream_create(device, stream);
 }
 
 void stream_destroy(struct stream *stream)
@@ -199,9 +191,7 @@ enum status stream_wait_event(struct stream *stream, struct event *event)
 {
     TRY(check_given(stream, "stream_wait_event", "the stream"));
     TRY(check_given(event, "stream_wait_event", "the event"));
-    TRY(stream->device->driver->stream_wait_event(stream, event));
-
-    return STATUS_OK;
+    return stream->device->driver->stream_wait_event(stream, event);
 }
 
 /* --- Events --- */
@@ -212,9 +202,7 @@ enum status event_create(struct device *device, bool timing, struct event **even
     *event = NULL;
     TRY(check_given(device, "event_create", "the device"));
     TRY(check_fault(device, FAULT_event));
-    TRY(device->driver->event_create(device, timing, event));
-
-    return STATUS_OK;
+    return device->driver->event_create(device, timing, event);
 }
 
 void event_destroy(struct event *event)
@@ -258,9 +246,7 @@ enum status event_elapsed(struct event *from, struct event *to, double *elapsed_
     if (!from->timing || !to->timing)
         FAIL(STATUS_BAD_USAGE, "event_elapsed: the %s event was created without timing",
              from->timing ? "later" : "earlier");
-    TRY(from->device->driver->event_elapsed(from, to, elapsed_ns));
-
-    return STATUS_OK;
+    return from->device->driver->event_elapsed(from, to, elapsed_ns);
 }
 
 /* --- Work --- */
@@ -353,9 +339,7 @@ enum status device_launch(struct stream *stream, enum kernel kernel, enum dtype 
         TRY(stream->device->driver->launch(stream, kernel, dtype, rows, arguments, size));
     TRY(launched(stream));
     /* Behind the kernel in its stream, since it changes what the kernel wrote. */
-    TRY(flip_kernel(stream, kernel, dtype, rows, arguments));
-
-    return STATUS_OK;
+    return flip_kernel(stream, kernel, dtype, rows, arguments);
 }
 
 enum status device_ptx_load(struct device *device, const char *text, const char *name,
@@ -368,9 +352,7 @@ enum status device_ptx_load(struct device *device, const char *text, const char 
         FAIL(STATUS_UNSUPPORTED,
              "%s executes no PTX: a CUDA device does, built with CUDA 12.8 or newer",
              device->properties.name);
-    TRY(device->driver->ptx_load(device, text, name, kernel));
-
-    return STATUS_OK;
+    return device->driver->ptx_load(device, text, name, kernel);
 }
 
 void device_ptx_free(struct ptx_kernel *kernel)
@@ -386,9 +368,7 @@ enum status device_ptx_launch(struct stream *stream, struct ptx_kernel *kernel,
     TRY(check_given(kernel, "device_ptx_launch", "the kernel"));
     TRY(check_given(launch, "device_ptx_launch", "the launch"));
     TRY(stream->device->driver->ptx_launch(stream, kernel, launch));
-    TRY(launched(stream));
-
-    return STATUS_OK;
+    return launched(stream);
 }
 
 enum status device_gemm(struct stream *stream, const struct gemm *gemm)
@@ -404,9 +384,7 @@ enum status device_gemm(struct stream *stream, const struct gemm *gemm)
     else
         TRY(stream->device->driver->gemm(stream, gemm));
     TRY(launched(stream));
-    TRY(flip_gemm(stream, gemm));
-
-    return STATUS_OK;
+    return flip_gemm(stream, gemm);
 }
 
 enum status device_attention_plan(struct device *device, const struct attention_shape *shape,
@@ -416,9 +394,7 @@ enum status device_attention_plan(struct device *device, const struct attention_
     TRY(check_given(workspace_bytes, "device_attention_plan", "the result"));
     if (!device->properties.fused_attention)
         FAIL(STATUS_UNSUPPORTED, "%s has no library with fused attention", device->properties.name);
-    TRY(device->driver->attention_plan(device, shape, workspace_bytes));
-
-    return STATUS_OK;
+    return device->driver->attention_plan(device, shape, workspace_bytes);
 }
 
 enum status device_attention(struct stream *stream, const struct fused_attention *attention)
@@ -432,9 +408,7 @@ enum status device_attention(struct stream *stream, const struct fused_attention
         TRY(launch_failure(stream));
     else
         TRY(stream->device->driver->attention(stream, attention));
-    TRY(launched(stream));
-
-    return STATUS_OK;
+    return launched(stream);
 }
 
 static enum status check_communicates(const struct device *device)

@@ -238,9 +238,7 @@ static enum status flip_bit(struct stream *stream, unsigned char *at, int bit)
 
     TRY(device_copy(stream, COPY_DEVICE_TO_HOST, &byte, at, sizeof byte));
     byte = (unsigned char)(byte ^ 1u << bit);
-    TRY(device_copy(stream, COPY_HOST_TO_DEVICE, at, &byte, sizeof byte));
-
-    return STATUS_OK;
+    return device_copy(stream, COPY_HOST_TO_DEVICE, at, &byte, sizeof byte);
 }
 
 /* In a capture nothing is computed yet, so there is no bit to flip. */
@@ -261,9 +259,7 @@ enum status flip_kernel(struct stream *stream, enum kernel kernel, enum dtype dt
         return STATUS_OK;
     TRY(find_output(&output, stream, kernel, dtype, count, arguments));
     place %= output.bytes * 8;
-    TRY(flip_bit(stream, output.at + place / 8, (int)(place % 8)));
-
-    return STATUS_OK;
+    return flip_bit(stream, output.at + place / 8, (int)(place % 8));
 }
 
 /* Rows of c may be apart, and what is between them is no output. */

@@ -130,9 +130,7 @@ enum status ranks_join(int count)
     if (place.count != count)
         FAIL(STATUS_BAD_USAGE, "%d ranks were asked for, but the job has %d; give both the same",
              count, place.count);
-    TRY(divide_cores());
-
-    return STATUS_OK;
+    return divide_cores();
 }
 
 enum status ranks_leave(void)
@@ -182,9 +180,7 @@ static enum status gather_from_all(const void *own, size_t bytes, void **all)
 {
     TRY(rows_make_bytes(all, place.count, bytes));
     memcpy((char *)*all + bytes * (size_t)place.rank, own, bytes);
-    TRY(joined->gather(RANKS_HOSTS, *all, bytes));
-
-    return STATUS_OK;
+    return joined->gather(RANKS_HOSTS, *all, bytes);
 }
 
 /* A gathering that all take part in: nobody has the first one's byte before all have come. */

@@ -36,9 +36,7 @@ static enum status open_kind(struct device **device, const struct kind *kind, in
     const struct device_driver *driver;
 
     TRY(plugin_load(&driver, kind->name));
-    TRY(driver->open(device, kind->is_gpu ? index + host.place.local_rank : index, &host));
-
-    return STATUS_OK;
+    return driver->open(device, kind->is_gpu ? index + host.place.local_rank : index, &host);
 }
 
 /* "cpu", "cuda" or "cuda:1"; NULL for any other name. */

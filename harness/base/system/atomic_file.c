@@ -208,9 +208,7 @@ enum status atomic_file_write(const char *path, const char *text, size_t bytes)
     int descriptor;
 
     TRY(write_temporary(temporary, &descriptor, path, text, bytes));
-    TRY(atomic_file_finish(temporary, path, descriptor));
-
-    return STATUS_OK;
+    return atomic_file_finish(temporary, path, descriptor);
 }
 
 enum status atomic_file_try(const char *path, const char *text, size_t bytes)

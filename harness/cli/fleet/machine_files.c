@@ -99,10 +99,8 @@ static void keep_skipped(void *context, const char *path)
 enum status machine_files_read(struct machine_files *files, node_reader *read, struct fleet *fleet)
 {
     TRY(rows_make(&files->skipped, files->count));
-    TRY(fleet_make(fleet, read, (const char *const *)files->paths, files->count, keep_skipped,
-                   files));
-
-    return STATUS_OK;
+    return fleet_make(fleet, read, (const char *const *)files->paths, files->count, keep_skipped,
+                   files);
 }
 
 void machine_files_release(struct machine_files *files)

@@ -319,9 +319,7 @@ static enum status plan_files(struct compare *compare)
     TRY(read_sides(compare));
     if (!compare->force)
         TRY(compare_check(compare->sides));
-    TRY(plan_print(&page, &compare->sides[SIDE_BASE], &compare->rule, is_wanted, compare));
-
-    return STATUS_OK;
+    return plan_print(&page, &compare->sides[SIDE_BASE], &compare->rule, is_wanted, compare);
 }
 
 static void compare_prepare(void *context)

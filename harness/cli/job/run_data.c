@@ -63,9 +63,7 @@ static enum status check_scenario(struct run_data *data, const struct scenario *
     if (status != STATUS_OK)
         status_context("--data=%.60s", protocol->data);
     TRY(status);
-    TRY(check_image_count(&config, scenario, &data->images));
-
-    return STATUS_OK;
+    return check_image_count(&config, scenario, &data->images);
 }
 
 enum status run_data_check(struct run_data *data, const struct choice *choice,

@@ -109,9 +109,7 @@ static enum status explain_bad_option(const struct command *command, const char 
         FAIL(STATUS_BAD_USAGE, "--%s takes no value, but \"%s\" was given", row->name, word);
     if (prefixed > 1)
         FAIL(STATUS_BAD_USAGE, "--%s is short for several options; write it out", bare);
-    TRY(no_such_option(command, word, bare, ""));
-
-    return STATUS_OK;
+    return no_such_option(command, word, bare, "");
 }
 
 /* argp would take a word with one dash letter by letter. "-h" becomes "--help", and "-o" "--out"

@@ -83,9 +83,7 @@ static enum status take_min_time(void *member, const struct option_row *row, con
         return STATUS_OK;
     }
     settings->iterations = 0;
-    TRY(number_seconds(&settings->min_seconds, row->name, number, 600));
-
-    return STATUS_OK;
+    return number_seconds(&settings->min_seconds, row->name, number, 600);
 }
 
 /* "key=value,key=value" */

@@ -158,9 +158,7 @@ static enum status write_file(const struct quiz *quiz, const char *name, FILE *s
         FAIL(STATUS_OUT_OF_MEMORY, "no memory for the text of %s", name);
     if (snprintf(path, sizeof path, "%s/%s", quiz->folder, name) >= (int)sizeof path)
         FAIL(STATUS_BAD_USAGE, "--out=%.60s...: too long a path", quiz->folder);
-    TRY(atomic_file_write(path, *text, *size));
-
-    return STATUS_OK;
+    return atomic_file_write(path, *text, *size);
 }
 
 static void page_name(char name[16], int number)
@@ -313,9 +311,7 @@ static enum status make_sets(struct quiz *quiz)
         FAIL(STATUS_BAD_INPUT, "there is no result %s to ask about: %s run writes one, with traces",
              path, program_invocation_name);
     TRY(benchmark_file_read(&quiz->measured, path, BENCHMARK_TIME));
-    TRY(quiz_sets_make(&quiz->sets, &quiz->measured, path, flags_seed(&quiz->flags)));
-
-    return STATUS_OK;
+    return quiz_sets_make(&quiz->sets, &quiz->measured, path, flags_seed(&quiz->flags));
 }
 
 static enum status run_quiz(void *context, int *exit_code)
@@ -332,10 +328,8 @@ static enum status run_quiz(void *context, int *exit_code)
         FAIL(STATUS_BAD_USAGE, "--page=%d: %s %d %s to ask about", quiz->page,
              quiz->kernels ? "there are" : "the result has", quiz->sets.count,
              quiz->kernels ? "kernels" : "traces");
-    TRY(quiz->sheet > 0 ? write_sheet(quiz)
-                        : ask(quiz, &quiz->sets.items[quiz->page > 0 ? quiz->page - 1 : 0]));
-
-    return STATUS_OK;
+    return quiz->sheet > 0 ? write_sheet(quiz)
+                        : ask(quiz, &quiz->sets.items[quiz->page > 0 ? quiz->page - 1 : 0]);
 }
 
 static void release_quiz(void *context)

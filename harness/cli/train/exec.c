@@ -108,10 +108,8 @@ static enum status run_exec(void *context, int *exit_code)
     TRY(rank_job_enter(protocol_ranks(&protocol, scenario), exec->record_fd));
     if (ranks_rank() > 0) /* The records come from the first rank. */
         exec->record_fd = -1;
-    TRY(exec->trace != NULL ? trace_scenario(exec, scenario, &protocol)
-                            : timing_child(scenario, &protocol, exec->variant, exec->record_fd));
-
-    return STATUS_OK;
+    return exec->trace != NULL ? trace_scenario(exec, scenario, &protocol)
+                            : timing_child(scenario, &protocol, exec->variant, exec->record_fd);
 }
 
 #define AT(member) .offset = offsetof(struct exec, member)

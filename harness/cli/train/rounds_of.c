@@ -240,9 +240,7 @@ static enum status prepare_rounds(struct rounds *rounds, const char *command)
         }
     }
     TRY(open_folder(flags->out));
-    TRY(name_unfinished(rounds));
-
-    return STATUS_OK;
+    return name_unfinished(rounds);
 }
 
 /* --- One run --- */

@@ -75,9 +75,7 @@ static enum status read_settings(const struct like *like, const struct scenario 
     if (text[0] == '\0')
         FAIL(STATUS_BAD_INPUT, "it does not state the settings of %s", scenario->name);
     knobs_defaults(config);
-    TRY(knobs_apply(config, text));
-
-    return STATUS_OK;
+    return knobs_apply(config, text);
 }
 
 /* --- Flags --- */

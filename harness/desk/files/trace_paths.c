@@ -237,9 +237,7 @@ static enum status add_argument(struct trace_paths *paths, const char *argument)
              slash != NULL ? argument : ".");
     if (strcmp(name, RESULT) == 0 && access(argument, F_OK) == 0)
         return add_folder(paths, folder);
-    TRY(add_file(paths, argument));
-
-    return STATUS_OK;
+    return add_file(paths, argument);
 }
 
 enum status trace_paths_make(struct trace_paths *paths, const char *const *arguments, int count,

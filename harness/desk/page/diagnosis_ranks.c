@@ -270,9 +270,7 @@ static enum status print_timeline(const struct page *page, const struct diagnosi
         return STATUS_OK;
     fputc('\n', page->console.stream);
     page_paragraph(page, INK_PLAIN, "Rank %lld:", rank_of(diagnosis, which));
-    TRY(timeline_text(page, &diagnosis->summaries[which], steps));
-
-    return STATUS_OK;
+    return timeline_text(page, &diagnosis->summaries[which], steps);
 }
 
 enum status diagnosis_ranks(const struct page *page, const struct diagnosis *diagnosis,

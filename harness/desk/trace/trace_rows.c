@@ -365,9 +365,7 @@ enum status trace_rows_open(struct trace_rows *rows, int64_t rows_max)
     rows->file->cost.other_cores = NAN;
     rows->file->counters = HARDWARE_COUNTERS_UNKNOWN;
     TRY(intern_open(&rows->file->names, NAME_BYTES));
-    TRY(intern_add(rows->file->names, "", 0, &unknown));
-
-    return STATUS_OK;
+    return intern_add(rows->file->names, "", 0, &unknown);
 }
 
 void trace_rows_release(struct trace_rows *rows)

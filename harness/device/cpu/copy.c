@@ -136,10 +136,8 @@ static enum status put_chunk(const struct staged *staged, size_t chunk)
         part.from = slot;
         part.to = (unsigned char *)copy->to + offset;
     }
-    TRY(put_copy(staged->stream, &part, staged->call,
-                 &staged->stream->staging_tickets[chunk % STAGING_SLOTS]));
-
-    return STATUS_OK;
+    return put_copy(staged->stream, &part, staged->call,
+                 &staged->stream->staging_tickets[chunk % STAGING_SLOTS]);
 }
 
 /* A copy from or to pageable memory goes through a few staging buffers, as drivers do it: the

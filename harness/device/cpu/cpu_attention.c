@@ -280,9 +280,7 @@ static enum status forward_block(const struct head *head)
 
     TRY(outer(head, space->scores, head->q, head->k));
     head->rows->softmax(&head->block, space->p, &head->so_far, space->scores, head->key == 0);
-    TRY(inner(head, space->y, space->p, head->v));
-
-    return STATUS_OK;
+    return inner(head, space->y, space->p, head->v);
 }
 
 /* Scores are computed again rather than kept; from them and dy come the gradients of all three
@@ -297,9 +295,7 @@ static enum status backward_block(const struct head *head)
                          head->lse + head->query, space->delta);
     TRY(inner(head, space->y, space->ds, head->k));
     TRY(add_up(head, space->dv, space->p, head->dy));
-    TRY(add_up(head, space->dk, space->ds, head->q));
-
-    return STATUS_OK;
+    return add_up(head, space->dk, space->ds, head->q);
 }
 
 static int smaller(int a, int b)

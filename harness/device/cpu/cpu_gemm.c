@@ -427,9 +427,7 @@ enum status cpu_gemms_open(struct cpu_gemms **result)
     pthread_rwlock_init(&gemms->lock, NULL);
     gemms->bf16_is_native = gemm_bf16_is_native();
     *result = gemms;
-    TRY(dnnl_check(dnnl_engine_create(&gemms->engine, dnnl_cpu, 0), "opening its CPU engine"));
-
-    return STATUS_OK;
+    return dnnl_check(dnnl_engine_create(&gemms->engine, dnnl_cpu, 0), "opening its CPU engine");
 }
 
 void cpu_gemms_close(struct cpu_gemms *gemms)
@@ -468,10 +466,8 @@ enum status gemm_scratch_open(struct gemm_scratch **result, struct cpu_gemms *ge
         FAIL(STATUS_OUT_OF_MEMORY, "no host memory for a stream's matrix products");
     *result = scratch;
     scratch->gemms = gemms;
-    TRY(dnnl_check(dnnl_stream_create(&scratch->stream, gemms->engine, dnnl_stream_default_flags),
-                   "creating its stream"));
-
-    return STATUS_OK;
+    return dnnl_check(dnnl_stream_create(&scratch->stream, gemms->engine, dnnl_stream_default_flags),
+                   "creating its stream");
 }
 
 void gemm_scratch_close(struct gemm_scratch *scratch)
@@ -643,9 +639,7 @@ enum status gemm_compute(struct gemm_scratch *scratch, const struct gemm *gemm)
     if (gemm->dtype_ab == DTYPE_F32)
         return multiply_fp32(gemm);
     TRY(plan_for(scratch->gemms, gemm, &plan));
-    TRY(run_plan(scratch, plan, gemm->c, gemm->a, gemm->b));
-
-    return STATUS_OK;
+    return run_plan(scratch, plan, gemm->c, gemm->a, gemm->b);
 }
 
 static enum status run_gemm(struct cpu_stream *stream, const struct item *item)

@@ -202,9 +202,7 @@ static enum status join_all(void)
     TRY(mpi_check(MPI_Comm_size(local, &place.local_count), "MPI_Comm_size"));
     TRY(mpi_check(MPI_Comm_free(&local), "MPI_Comm_free"));
     for (int i = 0; i < RANKS_CHANNELS; i++) TRY(open_channel(&channels[i]));
-    TRY(mpi_check(MPI_Barrier(MPI_COMM_WORLD), "MPI_Barrier"));
-
-    return STATUS_OK;
+    return mpi_check(MPI_Barrier(MPI_COMM_WORLD), "MPI_Barrier");
 }
 
 static enum status join(struct ranks_place *found, const struct status_bridge *bridge)
@@ -323,9 +321,7 @@ enum status channel_exchange(struct channel *channel, message_fn *message, const
                           "MPI_Isend"));
         }
     }
-    TRY(await(channel, count));
-
-    return STATUS_OK;
+    return await(channel, count);
 }
 
 static enum status mpi_run(enum ranks_channel which, const struct collective *collective)

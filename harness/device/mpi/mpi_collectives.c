@@ -236,9 +236,7 @@ static enum status check_length(int64_t count, enum dtype dtype)
 static enum status run_message(struct channel *channel, const struct collective *collective)
 {
     TRY(check_length(collective->count, collective->dtype));
-    TRY(channel_exchange(channel, peer_message, collective));
-
-    return STATUS_OK;
+    return channel_exchange(channel, peer_message, collective);
 }
 
 /* Piece `index` of each rank. */

@@ -124,9 +124,7 @@ enum status regions_copy_sides(struct regions *regions, enum copy_kind kind, con
     sides->pageable =
         sides->source == ACTIVITY_MEMORY_PAGEABLE || sides->destination == ACTIVITY_MEMORY_PAGEABLE;
     TRY(check_side(kind != COPY_HOST_TO_DEVICE, sides->source, "from", from, bytes));
-    TRY(check_side(kind != COPY_DEVICE_TO_HOST, sides->destination, "to", to, bytes));
-
-    return STATUS_OK;
+    return check_side(kind != COPY_DEVICE_TO_HOST, sides->destination, "to", to, bytes);
 }
 
 enum status regions_check_memset(struct regions *regions, const void *memory, size_t bytes)

@@ -177,9 +177,7 @@ static enum status write_image(void *opened, uint32_t number, const char *folder
     if (snprintf(path, sizeof path, "%s/%06u.jpg", class_folder, number) >= (int)sizeof path)
         FAIL(STATUS_IO, "the path %.300s is too long; set CHOKEPOINT_CACHE to a shorter one",
              class_folder);
-    TRY(image_set_write_file(path, file, bytes));
-
-    return STATUS_OK;
+    return image_set_write_file(path, file, bytes);
 }
 
 static enum status fill_set(void *context, const char *folder)
@@ -217,9 +215,7 @@ static enum status fill_set(void *context, const char *folder)
     snprintf(text, sizeof text, "%u %u\n%.*s\n", set->count - set->damaged,
              set->damaged + set->first_set.damaged, (int)sizeof set->about.first_damaged - 1,
              set->damaged > 0 ? set->images[set->first].path : set->first_set.first_damaged);
-    TRY(image_set_write_file(path, text, strlen(text)));
-
-    return STATUS_OK;
+    return image_set_write_file(path, text, strlen(text));
 }
 
 static bool read_about(struct own_images *about, const char *folder)
@@ -272,9 +268,7 @@ static enum status open_source(struct own_set *set, const char *folder)
              sizeof config.folder - 1, folder);
     snprintf(config.folder, sizeof config.folder, "%s", folder);
     TRY(dataset_open(&set->dataset, &config));
-    TRY(choose_images(set));
-
-    return STATUS_OK;
+    return choose_images(set);
 }
 
 enum status own_images_get(char path[PATH_MAX], const char *folder, int pixels,

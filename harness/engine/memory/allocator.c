@@ -157,9 +157,7 @@ static enum status give_segment_back(struct allocator *allocator, struct block *
 
     allocator->statistics.reserved -= block->bytes;
     block_drop(&allocator->blocks, block);
-    TRY(device_free(allocator->device, allocator->stream, device_way(allocator), address));
-
-    return STATUS_OK;
+    return device_free(allocator->device, allocator->stream, device_way(allocator), address);
 }
 
 /* Only whole segments can go back: one with a block in use stays. */

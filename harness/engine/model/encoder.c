@@ -80,9 +80,7 @@ static enum status allocate_kept(struct encoder *encoder, const struct model_con
     if (right == NULL)
         return STATUS_OK;
     TRY(allocator_alloc(encoder->allocator, right->category, tensor_bytes(right), &right->data));
-    TRY(device_memset(stream, right->data, 0, tensor_bytes(right)));
-
-    return STATUS_OK;
+    return device_memset(stream, right->data, 0, tensor_bytes(right));
 }
 
 static enum status narrow_parameter(const struct parameter *p, struct stream *stream)

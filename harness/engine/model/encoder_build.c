@@ -713,11 +713,9 @@ static enum status build_all(struct builder *builder, const struct training_conf
     build_ops(builder, config);
     TRY(program_build(&encoder->train, PROGRAM_TRAIN, encoder->ops + encoder->first_op,
                       encoder->end_op - encoder->first_op, config->model.checkpointing));
-    TRY(program_build(
+    return program_build(
         &encoder->evaluate, PROGRAM_FORWARD, encoder->ops + encoder->first_op,
-        (encoder->output != NULL ? encoder->end_op : encoder->logits_op) - encoder->first_op, 0));
-
-    return STATUS_OK;
+        (encoder->output != NULL ? encoder->end_op : encoder->logits_op) - encoder->first_op, 0);
 }
 
 enum status encoder_build(struct encoder *encoder, const struct training_config *config,

@@ -84,9 +84,7 @@ static enum status allocate_moments(struct optimizer *optimizer, int index)
     TRY(alloc_floats(optimizer, MEMORY_OPTIMIZER, count, &moments->m));
     TRY(alloc_floats(optimizer, MEMORY_OPTIMIZER, count, &moments->v));
     TRY(device_memset(optimizer->stream, moments->m, 0, bytes));
-    TRY(device_memset(optimizer->stream, moments->v, 0, bytes));
-
-    return STATUS_OK;
+    return device_memset(optimizer->stream, moments->v, 0, bytes);
 }
 
 /* The norm's partial sums and the work space need no value. */
@@ -106,12 +104,10 @@ static enum status allocate_state(struct optimizer *optimizer)
         TRY(alloc_floats(optimizer, MEMORY_WORKSPACE, longest, &optimizer->work));
     TRY(allocator_alloc(optimizer->allocator, MEMORY_OPTIMIZER, sizeof *optimizer->state,
                         (void **)&optimizer->state));
-    TRY(device_copy(optimizer->stream, COPY_HOST_TO_DEVICE, optimizer->state,
+    return device_copy(optimizer->stream, COPY_HOST_TO_DEVICE, optimizer->state,
                     &(struct step_state){
                         .step = -1, .loss_scale = scales_loss(optimizer) ? LOSS_SCALE_FIRST : 1 },
-                    sizeof *optimizer->state));
-
-    return STATUS_OK;
+                    sizeof *optimizer->state);
 }
 
 /* The row of the chunk that begins at element `at` of a parameter. Those that other ranks update
@@ -301,10 +297,8 @@ static enum status queue_norm(struct optimizer *optimizer)
         }
     if (optimizer->is_shared)
         TRY(device_collective(optimizer->stream, &all_reduce));
-    TRY(optimizer->config.clips_on_device ? finish_norm(optimizer, optimizer->config.max_norm)
-                                          : clip_from_host(optimizer));
-
-    return STATUS_OK;
+    return optimizer->config.clips_on_device ? finish_norm(optimizer, optimizer->config.max_norm)
+                                          : clip_from_host(optimizer);
 }
 
 static enum status update_tensor(struct optimizer *optimizer, int index)
@@ -338,10 +332,8 @@ static enum status update_tensor_unfused(struct optimizer *optimizer, int index)
                .state = state));
     TRY(LAUNCH(stream, dtype, adamw_root, count, .work = work, .v = v));
     TRY(LAUNCH(stream, dtype, adamw_denominator, count, .work = work, .state = state));
-    TRY(LAUNCH(stream, dtype, adamw_update, count, .parameter = value->data, .master = p->master,
-               .m = m, .work = work, .state = state));
-
-    return STATUS_OK;
+    return LAUNCH(stream, dtype, adamw_update, count, .parameter = value->data, .master = p->master,
+               .m = m, .work = work, .state = state);
 }
 
 enum status optimizer_update(struct optimizer *optimizer)
@@ -405,9 +397,7 @@ static enum status sum_parameter(const struct optimizer *optimizer, int index, c
     if (own_bytes == 0)
         return STATUS_OK;
     TRY(tensor_sums_add_memory(sums, after, p->value->name, ".m", moments->m, own_bytes));
-    TRY(tensor_sums_add_memory(sums, after, p->value->name, ".v", moments->v, own_bytes));
-
-    return STATUS_OK;
+    return tensor_sums_add_memory(sums, after, p->value->name, ".v", moments->v, own_bytes);
 }
 
 enum status optimizer_sum_parameters(const struct optimizer *optimizer, const char *after,
@@ -424,7 +414,5 @@ enum status optimizer_sum_update(const struct optimizer *optimizer, struct tenso
     TRY(tensor_sums_add_memory(sums, "optimizer", "gradient_norm_partials", "", optimizer->partial,
                                (size_t)optimizer->chunks * sizeof *optimizer->partial));
     TRY(optimizer_sum_state(optimizer, sums));
-    TRY(optimizer_sum_parameters(optimizer, "optimizer", sums));
-
-    return STATUS_OK;
+    return optimizer_sum_parameters(optimizer, "optimizer", sums);
 }

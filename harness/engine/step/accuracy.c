@@ -26,10 +26,8 @@ static enum status open_accuracy(struct training *training)
         return STATUS_OK;
     TRY(host_alloc(training->device, true, tensor_bytes(encoder->logits),
                    &training->accuracy->logits));
-    TRY(host_alloc(training->device, true, (size_t)encoder->shape.samples * sizeof(int32_t),
-                   (void **)&training->accuracy->labels));
-
-    return STATUS_OK;
+    return host_alloc(training->device, true, (size_t)encoder->shape.samples * sizeof(int32_t),
+                   (void **)&training->accuracy->labels);
 }
 
 static void close_accuracy(struct training *training)

@@ -75,9 +75,7 @@ static enum status queue_passes(struct training *training, struct phase_times *t
                     training_loss_graphs(training)));
     TRY(tensor_sums_add_memory(training->sums, "loss", "losses_of_steps", "",
                                training_loss_ring(training), LOSS_RING * sizeof(float)));
-    TRY(mark(training, times, TIMED_BACKWARD));
-
-    return STATUS_OK;
+    return mark(training, times, TIMED_BACKWARD);
 }
 
 /* The optimizer is a phase and, in a graph, a span of nodes. */
@@ -92,17 +90,13 @@ static enum status queue_update(struct training *training, struct phase_times *t
     TRY(status);
     TRY(optimizer_sum_update(training->optimizer, training->sums));
     graph_spans_add(training->spans, "optimizer", node, graph_captured_nodes(training->compute));
-    TRY(mark(training, times, TIMED_OPTIMIZER));
-
-    return STATUS_OK;
+    return mark(training, times, TIMED_OPTIMIZER);
 }
 
 static enum status begin_update(struct training *training)
 {
     TRY(optimizer_begin(training->optimizer));
-    TRY(optimizer_sum_state(training->optimizer, training->sums));
-
-    return STATUS_OK;
+    return optimizer_sum_state(training->optimizer, training->sums);
 }
 
 /* --- A pipeline --- */
@@ -133,9 +127,7 @@ static enum status queue_pipeline(struct training *training, struct phase_times 
                               model_of(training, action->received)));
         TRY(mark(training, times, TIMED_COMMUNICATION));
     }
-    TRY(queue_update(training, times));
-
-    return STATUS_OK;
+    return queue_update(training, times);
 }
 
 /* --- Steps --- */
@@ -291,9 +283,7 @@ enum status training_submit(struct training *training)
 
 enum status training_open_graphs(struct training *training)
 {
-    TRY(rows_make(&training->graphs, graph_count(training)));
-
-    return STATUS_OK;
+    return rows_make(&training->graphs, graph_count(training));
 }
 
 void training_close_graphs(struct training *training)

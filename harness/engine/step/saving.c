@@ -214,9 +214,7 @@ enum status training_save(struct training *training)
         return STATUS_OK;
     if (saving->steps != training->steps)
         TRY(save_after(training, training->steps));
-    TRY(wait_for_writer(saving));
-
-    return STATUS_OK;
+    return wait_for_writer(saving);
 }
 
 static enum status pause_saving(struct training *training)

@@ -73,11 +73,9 @@ static enum status copy_all(struct training *training, copy_function *copy, enum
             TRY(copy(training->compute, kind, saves ? (void *)state : device[j],
                      saves ? (void *)device[j] : state, bytes));
     }
-    TRY(copy(training->compute, kind, saves ? (void *)state : optimizer_state(training->optimizer),
+    return copy(training->compute, kind, saves ? (void *)state : optimizer_state(training->optimizer),
              saves ? (void *)optimizer_state(training->optimizer) : state,
-             sizeof(struct step_state)));
-
-    return STATUS_OK;
+             sizeof(struct step_state));
 }
 
 enum status state_copy(struct training *training, char *state, bool blocking)
@@ -239,9 +237,7 @@ static enum status read_checked(char **state, size_t *bytes, char path[PATH_MAX]
 {
     TRY(state_path(path, config->saving.resume));
     TRY(read_state(state, bytes, path));
-    TRY(check_run(config, dataset, (const struct header *)(const void *)*state, path));
-
-    return STATUS_OK;
+    return check_run(config, dataset, (const struct header *)(const void *)*state, path);
 }
 
 enum status state_check(const struct training_config *config, const struct dataset *dataset)

@@ -82,11 +82,9 @@ static enum status open_input(struct training *training)
         loader_close(training->loader);
         training->loader = NULL;
     }
-    TRY(transfer_open(&training->transfer, &training->config.transfer, training->compute,
+    return transfer_open(&training->transfer, &training->config.transfer, training->compute,
                       training->allocator, &training->layout,
-                      training->config.loader.input != INPUT_RESIDENT, training->loader));
-
-    return STATUS_OK;
+                      training->config.loader.input != INPUT_RESIDENT, training->loader);
 }
 
 /* Buckets move the memory of parameters and gradients, so they come before everything that keeps
@@ -109,9 +107,7 @@ static enum status open_model(struct training *training)
                            training->compute));
     if (config->saving.resume[0] != '\0')
         TRY(state_load(training));
-    TRY(periodic_open(training));
-
-    return STATUS_OK;
+    return periodic_open(training);
 }
 
 /* This rank's part of every batch, or of the model. */
@@ -432,9 +428,7 @@ enum status training_pause(struct training *training)
     if (training->loader != NULL)
         loader_pause(training->loader);
     TRY(device_synchronize(training->device));
-    TRY(periodic_pause(training));
-
-    return STATUS_OK;
+    return periodic_pause(training);
 }
 
 struct dataset_damage training_damage(const struct training *training)

@@ -81,7 +81,5 @@ enum status own_scenario_parse(struct own_scenario *own, const char *name, const
         (strcmp(direction, directions[SHRINKS]) != 0 && strcmp(direction, directions[GROWS]) != 0))
         FAIL(STATUS_BAD_USAGE, "\"%.80s\" is of no scenario", text);
     change.direction = strcmp(direction, directions[GROWS]) == 0 ? GROWS : SHRINKS;
-    TRY(own_scenario_make(own, name, text + base, &change));
-
-    return STATUS_OK;
+    return own_scenario_make(own, name, text + base, &change);
 }

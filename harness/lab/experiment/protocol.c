@@ -53,7 +53,5 @@ enum status protocol_config(const struct protocol *protocol, const struct scenar
         snprintf(config->data.folder, sizeof config->data.folder, "%s", protocol->data);
         config->data.jpeg_pixels = generated.data.jpeg_pixels;
     }
-    TRY(knobs_resolve(config, device));
-
-    return STATUS_OK;
+    return knobs_resolve(config, device);
 }

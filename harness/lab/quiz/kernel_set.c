@@ -92,7 +92,5 @@ enum status quiz_kernel_sets_make(struct quiz_sets *sets, uint64_t seed)
     TRY(rows_make(&sets->items, LESSONS_MOST * VARIANT_COUNT));
     for (int i = 0; i < LESSONS_MOST && kernel_lessons[i] != NULL; i++)
         TRY(add_lesson(sets, i, seed));
-    TRY(quiz_arrange(sets, seed));
-
-    return STATUS_OK;
+    return quiz_arrange(sets, seed);
 }

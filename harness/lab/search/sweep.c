@@ -145,9 +145,7 @@ static enum status set_row(struct training_config *config, const struct knob_swe
 {
     for (int k = 0; k < sweep->knobs; k++)
         TRY(knob_set(config, sweep->axes[k].knob, sweep->axes[k].values[row->at[k]]));
-    TRY(knobs_resolve(config, device));
-
-    return STATUS_OK;
+    return knobs_resolve(config, device);
 }
 
 enum status sweep_check_acts(const struct knob_sweep *sweep, const struct training_config *config,

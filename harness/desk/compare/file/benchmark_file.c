@@ -219,9 +219,7 @@ static enum status take_entry(struct benchmark_file *file, struct stated *all, c
     }
     if (key.repetitions >= 1 && key.repetitions < 1e6 && !isnan(key.repetition))
         stated->announced = (int)key.repetitions;
-    TRY(take_repetition(row, entry, metric, unit));
-
-    return STATUS_OK;
+    return take_repetition(row, entry, metric, unit);
 }
 
 static enum status take_entries(struct benchmark_file *file, const cJSON *entries,

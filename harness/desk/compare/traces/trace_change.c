@@ -310,9 +310,7 @@ enum status trace_change_select(struct trace_change *change, int at)
     }
     if (!is_equal(devices[SIDE_BASE], devices[SIDE_NEW]))
         TRY(add_difference(change, "device", devices[SIDE_BASE], devices[SIDE_NEW]));
-    TRY(compare_members(change));
-
-    return STATUS_OK;
+    return compare_members(change);
 }
 
 enum status trace_change_make(struct trace_change *change, const char *const paths[SIDES])

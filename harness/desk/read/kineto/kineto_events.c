@@ -240,9 +240,7 @@ static enum status track_of(struct kineto_events *events, const struct event_fie
         track.process = number_or(fields, EVENT_DEVICE, track.process);
         track.thread = number_or(fields, EVENT_STREAM, track.thread);
     }
-    TRY(trace_rows_track(events->rows, track, number));
-
-    return STATUS_OK;
+    return trace_rows_track(events->rows, track, number);
 }
 
 /* --- Details --- */
@@ -280,9 +278,7 @@ static enum status add_kernel(struct kineto_events *events, const struct event_f
         TRY(add_name(events, fields->group_about, &kernel.group_about));
     if (fields->group_ranks.bytes != NULL)
         TRY(add_name(events, fields->group_ranks, &kernel.group_ranks));
-    TRY(trace_rows_kernel(events->rows, &kernel, detail));
-
-    return STATUS_OK;
+    return trace_rows_kernel(events->rows, &kernel, detail);
 }
 
 static enum status add_block(struct kineto_events *events, const struct event_fields *fields,
@@ -299,9 +295,7 @@ static enum status add_block(struct kineto_events *events, const struct event_fi
 
     if (fields->memory_category.bytes != NULL)
         TRY(add_name(events, fields->memory_category, &block.category));
-    TRY(trace_rows_block(events->rows, &block, detail));
-
-    return STATUS_OK;
+    return trace_rows_block(events->rows, &block, detail);
 }
 
 static enum status add_step(struct kineto_events *events, const struct event_fields *fields,
@@ -373,9 +367,7 @@ static enum status add_operator(struct kineto_events *events, const struct event
         one.forward_thread = (int32_t)thread;
     if (fields->dims.bytes != NULL)
         TRY(add_dims(events, fields->dims, &one.dims));
-    TRY(trace_rows_operator(events->rows, &one, detail));
-
-    return STATUS_OK;
+    return trace_rows_operator(events->rows, &one, detail);
 }
 
 /* --- Calls of Python's functions --- */
@@ -443,9 +435,7 @@ static enum status add_frame(struct kineto_events *events, const struct event_fi
                                   .is_stack = is_stack };
     TRY(add_frame_name(events, is_stack ? fields->call_stack : fields->name, &frame.name));
     TRY(add_name(events, fields->call_from, &frame.from));
-    TRY(trace_rows_frame(events->rows, &frame));
-
-    return STATUS_OK;
+    return trace_rows_frame(events->rows, &frame);
 }
 
 static enum status add_call(struct kineto_events *events, const struct event_fields *fields)
@@ -457,9 +447,7 @@ static enum status add_call(struct kineto_events *events, const struct event_fie
     if (!trace_rows_have_room(rows, rows->file->frame_count))
         return STATUS_OK;
     TRY(track_of(events, fields, EVENT_KIND_OPERATOR, &track));
-    TRY(add_frame(events, fields, track));
-
-    return STATUS_OK;
+    return add_frame(events, fields, track);
 }
 
 /* --- Events --- */
@@ -505,9 +493,7 @@ static enum status add_event(struct kineto_events *events, const struct event_fi
     TRY(track_of(events, fields, kind, &event.track));
     TRY(add_name(events, fields->name, &event.name));
     TRY(add_details(events, fields, &event));
-    TRY(trace_rows_event(rows, &event));
-
-    return STATUS_OK;
+    return trace_rows_event(rows, &event);
 }
 
 /* The kind of an event; EVENT_KIND_COUNT if events like it are not kept. */
@@ -559,9 +545,7 @@ static enum status add_half(struct kineto_events *events, const struct event_fie
         return STATUS_OK;
     TRY(identity(events, fields->pid, &half.process));
     TRY(identity(events, fields->tid, &half.thread));
-    TRY(keep_half(events, &half));
-
-    return STATUS_OK;
+    return keep_half(events, &half);
 }
 
 enum status kineto_events_add(struct kineto_events *events, const struct event_fields *fields,
@@ -608,9 +592,7 @@ enum status kineto_events_join(struct kineto_events *events, struct kineto_event
         TRY(keep_half(events, &half));
     }
     later->half_count = 0;
-    TRY(trace_rows_join(events->rows, later->rows, numbers));
-
-    return STATUS_OK;
+    return trace_rows_join(events->rows, later->rows, numbers);
 }
 
 void kineto_events_settle(struct kineto_events *events)

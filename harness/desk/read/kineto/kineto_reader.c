@@ -300,9 +300,7 @@ static enum status read_window(struct kineto_reader *reader, struct read_ahead *
     const char *bytes;
 
     TRY(read_ahead_window(text, number, &bytes, count));
-    TRY(splitter_feed(&reader->splitter, bytes, *count));
-
-    return STATUS_OK;
+    return splitter_feed(&reader->splitter, bytes, *count);
 }
 
 /* Reads window *number, or two, and sets *number to the next one. *is_end: there is none. */

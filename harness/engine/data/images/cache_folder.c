@@ -80,9 +80,7 @@ static enum status make_folders(const char *path)
         if (stat(parent, &info) != 0) /* mkdir may say read-only of a folder that is there. */
             TRY(make_folder(parent));
     }
-    TRY(make_folder(path));
-
-    return STATUS_OK;
+    return make_folder(path);
 }
 
 static int remove_one(const char *path, const struct stat *info, int type, struct FTW *walk)

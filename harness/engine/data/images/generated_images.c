@@ -268,9 +268,7 @@ static enum status write_image(void *worker, uint32_t number, const char *folder
     snprintf(path, sizeof path, "%s/%s/%05u.jpg", folder, name, number);
     TRY(jpeg_encode(writer->encoder, image_painter_paint(painter, label, number), pixels, pixels,
                     GENERATED_QUALITY, &file, &bytes));
-    TRY(image_set_write_file(path, file, bytes));
-
-    return STATUS_OK;
+    return image_set_write_file(path, file, bytes);
 }
 
 /* A folder for each class, then all images on all cores. */
@@ -290,9 +288,7 @@ static enum status write_set(void *context, const char *folder)
                  path, strerror(errno));
         set.count += files_of_class(label);
     }
-    TRY(image_set_write(&set, folder));
-
-    return STATUS_OK;
+    return image_set_write(&set, folder);
 }
 
 /* Cleaners of temporary folders may take some of the files. */

@@ -117,9 +117,7 @@ static enum status scores_backward(const struct op *op, const struct op_context 
     const struct tensor *q = op->backward.reads[1], *k = op->backward.reads[2];
 
     TRY(heads_inner(op, context, op->backward.writes[0], dscores, false, k));
-    TRY(heads_inner(op, context, op->backward.writes[1], dscores, true, q));
-
-    return STATUS_OK;
+    return heads_inner(op, context, op->backward.writes[1], dscores, true, q);
 }
 
 struct op op_scores(const struct model_shape *shape, struct tensor *scores, struct tensor *q,
@@ -193,9 +191,7 @@ static enum status values_backward(const struct op *op, const struct op_context 
     const struct tensor *scores = op->backward.reads[1], *v = op->backward.reads[2];
 
     TRY(heads_outer(op, context, op->backward.writes[0], dy, v));
-    TRY(heads_inner(op, context, op->backward.writes[1], scores, true, dy));
-
-    return STATUS_OK;
+    return heads_inner(op, context, op->backward.writes[1], scores, true, dy);
 }
 
 struct op op_weighted_values(const struct model_shape *shape, struct tensor *y,

@@ -34,10 +34,8 @@ static enum status gelu_backward_pass(const struct op *op, const struct op_conte
     }
     TRY(LAUNCH(context->stream, x->dtype, bias_gelu_backward, op->rows, .dx = dy->data,
                .dy = dy->data, .x = x->data, .bias = bias->data, .width = op->in));
-    TRY(column_sums(op->shape, context, op->backward.writes[1], dy, op->backward.writes[2],
-                    op->rows, op->in));
-
-    return STATUS_OK;
+    return column_sums(op->shape, context, op->backward.writes[1], dy, op->backward.writes[2],
+                    op->rows, op->in);
 }
 
 /* As kernels/model/gelu.kernel.c has it. */
@@ -74,10 +72,8 @@ static enum status host_gelu_pass(const struct op *op, const struct op_context *
             *narrow = (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
         }
     }
-    TRY(device_copy_async(context->stream, COPY_HOST_TO_DEVICE, y->data, op->host,
-                          tensor_bytes(y)));
-
-    return STATUS_OK;
+    return device_copy_async(context->stream, COPY_HOST_TO_DEVICE, y->data, op->host,
+                          tensor_bytes(y));
 }
 
 struct op op_gelu(const struct model_shape *shape, struct tensor *y, struct tensor *x,
@@ -140,9 +136,7 @@ static enum status norm_parameter_gradients(const struct op *op, const struct op
                .accumulate = context->accumulate));
     /* column_sums() may overwrite this workspace later in the pass, so its checksum is taken
      * now. */
-    TRY(tensor_sums_add(context->sums, op->name, true, op->backward.writes[3]));
-
-    return STATUS_OK;
+    return tensor_sums_add(context->sums, op->name, true, op->backward.writes[3]);
 }
 
 /* Fused, one kernel adds to the residual stream's gradient; unfused, the result goes to scratch

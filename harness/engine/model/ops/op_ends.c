@@ -71,10 +71,8 @@ static enum status patch_backward(const struct op *op, const struct op_context *
     TRY(positions_gradient(op, context, op->backward.writes[2], dy));
     TRY(LAUNCH(context->stream, dy->dtype, patch_embedding_backward, patches, .dx = dx->data,
                .dy = dy->data, .width = shape->width, .tokens = shape->tokens));
-    TRY(column_sums(shape, context, op->backward.writes[1], dx, op->backward.writes[3], patches,
-                    shape->width));
-
-    return STATUS_OK;
+    return column_sums(shape, context, op->backward.writes[1], dx, op->backward.writes[3], patches,
+                    shape->width);
 }
 
 struct op op_patch_embedding(const struct model_shape *shape, struct tensor *y, struct tensor *x,
@@ -107,11 +105,9 @@ static enum status token_backward(const struct op *op, const struct op_context *
     const struct tensor *dy = op->backward.reads[0];
 
     TRY(positions_gradient(op, context, op->backward.writes[1], dy));
-    TRY(LAUNCH(context->stream, dy->dtype, token_embedding_backward, shape->vocabulary,
+    return LAUNCH(context->stream, dy->dtype, token_embedding_backward, shape->vocabulary,
                .dtable = op->backward.writes[0]->data, .dy = dy->data, .ids = context->input,
-               .width = shape->width, .count = shape->rows, .accumulate = context->accumulate));
-
-    return STATUS_OK;
+               .width = shape->width, .count = shape->rows, .accumulate = context->accumulate);
 }
 
 struct op op_token_embedding(const struct model_shape *shape, struct tensor *y,
@@ -163,9 +159,7 @@ static enum status loss_forward(const struct op *op, const struct op_context *co
                .loss = losses->data, .state = context->state, .scale = context->loss_scale,
                .count = shape->samples, .ring_length = LOSS_RING, .accumulate = context->later,
                .updates = context->updates, .width = ROW_MULTIPLE));
-    TRY(select_samples(op, context));
-
-    return STATUS_OK;
+    return select_samples(op, context);
 }
 
 /* Samples that were not selected keep a gradient of 0. */

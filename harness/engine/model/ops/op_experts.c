@@ -177,10 +177,8 @@ static enum status read_counts(const struct op *op, const struct op_context *con
                .expert = experts_of(routes), .count = op->rows, .width = ROW_MULTIPLE));
     if (options->ranks > 1)
         TRY(device_collective(context->stream, &all_gather));
-    TRY(device_copy(context->stream, COPY_DEVICE_TO_HOST, op->mixture->counts, counts->data,
-                    (size_t)all * sizeof(float)));
-
-    return STATUS_OK;
+    return device_copy(context->stream, COPY_DEVICE_TO_HOST, op->mixture->counts, counts->data,
+                    (size_t)all * sizeof(float));
 }
 
 /* Chooses, sends the tokens' vectors into the order of experts, and plans both exchanges from
@@ -293,9 +291,7 @@ static enum status exchange(const struct op *op, const struct op_context *contex
     TRY(stream_wait_event(side->stream, side->forked));
     TRY(device_collective(side->stream, &all_to_all));
     TRY(event_record(side->joined, side->stream));
-    TRY(stream_wait_event(context->stream, side->joined));
-
-    return STATUS_OK;
+    return stream_wait_event(context->stream, side->joined);
 }
 
 static enum status dispatch_forward(const struct op *op, const struct op_context *context)
@@ -367,10 +363,8 @@ static enum status compute_expert(const struct op *op, const struct op_context *
     TRY(LAUNCH(context->stream, x.dtype, bias_gelu_forward, rows, .y = gelu.data,
                .x = expanded.data, .bias = expand_bias.data, .width = op->out));
     TRY(multiply_rows(context, op, &y, &gelu, false, &contract, false, false));
-    TRY(LAUNCH(context->stream, x.dtype, bias_add, rows, .y = y.data, .x = y.data,
-               .bias = contract_bias.data, .width = op->in));
-
-    return STATUS_OK;
+    return LAUNCH(context->stream, x.dtype, bias_add, rows, .y = y.data, .x = y.data,
+               .bias = contract_bias.data, .width = op->in);
 }
 
 static enum status experts_forward(const struct op *op, const struct op_context *context)
@@ -413,9 +407,7 @@ static enum status differentiate_expert(const struct op *op, const struct op_con
                .dy = dgelu.data, .x = expanded.data, .bias = expand_bias.data, .width = op->out));
     TRY(column_sums(op->shape, context, &dexpand_bias, &dgelu, t->partial, rows, op->out));
     TRY(multiply_rows(context, op, &dexpand, &x, true, &dgelu, false, context->accumulate));
-    TRY(multiply_rows(context, op, &dx, &dgelu, false, &expand, true, false));
-
-    return STATUS_OK;
+    return multiply_rows(context, op, &dx, &dgelu, false, &expand, true, false);
 }
 
 /* Gradients of the experts here, one after the other. */

@@ -31,14 +31,12 @@ static enum status tiled_backward(const struct op *op, const struct op_context *
                .k = reads[2]->data, .v = reads[3]->data, .y = reads[4]->data, .dy = reads[0]->data,
                .lse = reads[5]->data, .lengths = context->lengths, .scale = attention_scale(shape),
                .width = shape->head_width, .heads = shape->heads, .tokens = shape->tokens));
-    TRY(LAUNCH(context->stream, reads[0]->dtype, tiled_attention_backward_key, tiles,
+    return LAUNCH(context->stream, reads[0]->dtype, tiled_attention_backward_key, tiles,
                .dk = writes[1]->data, .dv = writes[2]->data, .q = reads[1]->data,
                .k = reads[2]->data, .v = reads[3]->data, .dy = reads[0]->data,
                .lse = reads[5]->data, .delta = writes[3]->data, .lengths = context->lengths,
                .scale = attention_scale(shape), .width = shape->head_width, .heads = shape->heads,
-               .tokens = shape->tokens));
-
-    return STATUS_OK;
+               .tokens = shape->tokens);
 }
 
 struct attention_shape attention_shape(const struct model_shape *shape, bool lengths)

@@ -35,11 +35,9 @@ enum status column_sums(const struct model_shape *shape, const struct op_context
     TRY(LAUNCH(context->stream, dy->dtype, bias_backward, grid.count, .dbias = partial->data,
                .dy = dy->data, .width = width, .rows = rows, .chunk = grid.chunk,
                .columns = grid.columns));
-    TRY(LAUNCH(context->stream, dbias->dtype, columns_finish, width, .y = dbias->data,
+    return LAUNCH(context->stream, dbias->dtype, columns_finish, width, .y = dbias->data,
                .partial = partial->data, .width = width, .parts = grid.parts,
-               .accumulate = context->accumulate));
-
-    return STATUS_OK;
+               .accumulate = context->accumulate);
 }
 
 /* --- Products --- */
@@ -190,9 +188,7 @@ static enum status linear_backward(const struct op *op, const struct op_context 
     TRY(weight_gradient(op, &beside));
     TRY(event_record(side->joined, side->stream));
     TRY(input_gradient(op, context));
-    TRY(stream_wait_event(context->stream, side->joined));
-
-    return STATUS_OK;
+    return stream_wait_event(context->stream, side->joined);
 }
 
 struct op op_linear(const struct model_shape *shape, struct tensor *y, struct tensor *x,

@@ -155,9 +155,7 @@ static enum status copy_batch(const struct transfer *transfer, struct stream *st
         TRY(copy_piece(transfer, stream, to, from, (size_t)i * layout->sample_bytes,
                        layout->sample_bytes));
     TRY(copy_piece(transfer, stream, to, from, layout->labels_offset, column));
-    TRY(copy_piece(transfer, stream, to, from, layout->lengths_offset, column));
-
-    return STATUS_OK;
+    return copy_piece(transfer, stream, to, from, layout->lengths_offset, column);
 }
 
 /* As tensor.pin_memory() does in a loop, if nothing keeps what it allocates. */

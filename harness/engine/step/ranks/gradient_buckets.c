@@ -329,9 +329,7 @@ static enum status queue_bucket(struct gradient_buckets *buckets, struct bucket 
         TRY(copy_members(buckets, bucket, false));
     TRY(event_record(bucket->ready, buckets->compute));
     TRY(stream_wait_event(buckets->communication, bucket->ready));
-    TRY(device_collective(buckets->communication, &sum));
-
-    return STATUS_OK;
+    return device_collective(buckets->communication, &sum);
 }
 
 /* Entry `entry` of the program is queued. */
@@ -409,7 +407,5 @@ enum status gradient_buckets_gather(struct gradient_buckets *buckets)
         TRY(device_collective(buckets->communication, &all_gather));
     }
     TRY(event_record(buckets->gathered, buckets->communication));
-    TRY(stream_wait_event(buckets->compute, buckets->gathered));
-
-    return STATUS_OK;
+    return stream_wait_event(buckets->compute, buckets->gathered);
 }

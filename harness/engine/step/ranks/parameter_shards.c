@@ -104,9 +104,7 @@ static enum status begin_pass(void *context, int entry)
     TRY(gather_unit(shards, &shards->units[stay->unit]));
     if (shards->prefetches && schedule->now + 1 < schedule->count)
         TRY(gather_unit(shards, &shards->units[stay[1].unit]));
-    TRY(stream_wait_event(shards->streams.compute, shards->units[stay->unit].gathered));
-
-    return STATUS_OK;
+    return stream_wait_event(shards->streams.compute, shards->units[stay->unit].gathered);
 }
 
 /* It is queued. */

@@ -58,9 +58,7 @@ static enum status send_scenario(struct timing *timing)
         TRY(knobs_print(&session->configs[v], record->settings[v], sizeof record->settings[v]));
         record->fp32[v] = is_fp32(&session->configs[v]);
     }
-    TRY(session_send(session));
-
-    return STATUS_OK;
+    return session_send(session);
 }
 
 /* Sends a repetition and keeps what the verdict so far needs of it. */
@@ -276,9 +274,7 @@ static enum status run_timing(struct timing *timing)
         return STATUS_OK;
     TRY(run_pilot_pair(timing));
     TRY(run_pairs(timing));
-    TRY(session_send_text(session, RECORD_END, ""));
-
-    return STATUS_OK;
+    return session_send_text(session, RECORD_END, "");
 }
 
 enum status timing_child(const struct scenario *scenario, const struct protocol *protocol,

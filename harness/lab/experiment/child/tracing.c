@@ -61,9 +61,7 @@ static enum status run_tracer(struct tracer *tracer, bool *written)
     memset(&session->record, 0, sizeof session->record);
     session->record.type = RECORD_TRACING;
     session->record.tracing = tracer->run.tracing;
-    TRY(session_send(session));
-
-    return STATUS_OK;
+    return session_send(session);
 }
 
 enum status tracing_child(const struct scenario *scenario, const struct protocol *protocol,
