@@ -225,9 +225,8 @@ struct call_place finding_place_of_gap(struct arena *arena, const struct summary
 {
     SCRATCH_ARENA(scratch, arena);
     struct costly_times times = { .arena = scratch };
-    struct call_place place, library;
+    struct call_place library;
 
     costly_times_add(&times, gap->start_ns, gap->end_ns, (double)gap->time.idle_ns);
-    place = call_site_of(&summary->calls, &times, &library);
-    return place;
+    return call_site_of(&summary->calls, &times, &library);
 }

@@ -467,7 +467,6 @@ struct operator_kinds operator_kinds_of(struct arena *arena, const struct timeli
     SCRATCH_ARENA(scratch, arena);
     struct replayed replayed = replayed_of(scratch, timeline);
     struct gathering gathering = { .timeline = timeline };
-    struct operator_kinds kinds;
     int64_t operators = replayed.count;
 
     for (int64_t i = 0; i < timeline->host_count; i++)
@@ -478,6 +477,5 @@ struct operator_kinds operator_kinds_of(struct arena *arena, const struct timeli
     for (int64_t i = 0; row_of != NULL && i < timeline->trace->event_count; i++)
         gathering.item_of[i] = NONE;
     search(&gathering, scratch, operators, &replayed);
-    kinds = group(arena, scratch, &gathering);
-    return kinds;
+    return group(arena, scratch, &gathering);
 }

@@ -349,7 +349,6 @@ struct steps repeated_regions_of(struct arena *arena, const struct timeline *tim
     double least_ns = REGIONS_SHARE * (double)recorded_ns(timeline);
     int64_t best = 0, best_count = 0, best_ns = 0, end;
     bool is_known, best_is_known = false;
-    struct steps steps;
 
     for (int64_t first = 0; first < regions.count; first = end) {
         int64_t ns;
@@ -369,6 +368,5 @@ struct steps repeated_regions_of(struct arena *arena, const struct timeline *tim
         }
     }
     for (int64_t i = 0; i < best_count; i++) events[i] = regions.items[best + i].event;
-    steps = steps_of_regions(arena, timeline, events, best_count);
-    return steps;
+    return steps_of_regions(arena, timeline, events, best_count);
 }

@@ -23,9 +23,8 @@ static double waits_ns(const struct facts *facts)
     SCRATCH_ARENA(scratch, facts->summary->arena);
     struct ranks_together together = together_of(scratch, facts);
     const struct rank_figures *figures = &together.figures[which];
-    double ns = slow_rank_matters(&together.slow) && figures->is_compared ? figures->waits_ns : 0;
 
-    return ns;
+    return slow_rank_matters(&together.slow) && figures->is_compared ? figures->waits_ns : 0;
 }
 
 /* Collectives that reduce gradients in backward, per step, if the trace states their size. */
