@@ -19,8 +19,10 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "fixtures"))
+from checking import check, end  # noqa: E402
+
 program, hanging_device = sys.argv[1:3]
-failures = 0
 
 
 def run_until(pattern, number, *arguments, appears=None):
@@ -55,13 +57,6 @@ def run_until(pattern, number, *arguments, appears=None):
     code = child.wait()
     assert sent, f"it never said {pattern!r}:\n{output}{errors}"
     return (128 - code if code < 0 else code), output, errors
-
-
-def check(condition, what, *shown):
-    global failures
-    if not condition:
-        failures += 1
-        print(f"FAILED: {what}", *shown, sep="\n    ")
 
 
 def train_prints_the_table_and_the_figures_so_far():
@@ -253,5 +248,4 @@ with tempfile.TemporaryDirectory() as place:
     bench_leaves_an_older_file_until_a_row_is_done(place)
     bench_leaves_an_older_file_when_it_is_interrupted_early(place)
     bench_cuts_a_repetition_that_takes_long()
-print("all as expected" if failures == 0 else f"{failures} failures")
-sys.exit(failures > 0)
+end()

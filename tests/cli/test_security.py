@@ -20,13 +20,16 @@ import tempfile
 import threading
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "fixtures"))
+from checking import check, end  # noqa: E402
+
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "traces"))
 from nsys_export import Export  # noqa: E402
 
 program, source = os.path.abspath(sys.argv[1]), pathlib.Path(sys.argv[2]).resolve()
 ESCAPE = "\x1b]0;X\x07\x1b[31m"
 UGLY = f"a{ESCAPE}\u202ex"
-failures, tests = [], {}
+tests = {}
 
 
 def promises(words):
@@ -35,12 +38,6 @@ def promises(words):
         tests[words] = function
         return function
     return register
-
-
-def check(condition, text, *shown):
-    if not condition:
-        failures.append(text)
-        print(f"FAILED: {text}", *shown, sep="\n    ")
 
 
 def call(*arguments, code=None, seconds=60, **more):
@@ -567,4 +564,4 @@ for words, test in tests.items():
         begin = time.monotonic()
         test(pathlib.Path(name))
         print(f"{test.__name__}: {time.monotonic() - begin:.1f} s", flush=True)
-sys.exit(bool(failures))
+end()

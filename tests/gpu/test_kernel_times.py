@@ -12,16 +12,12 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "fixtures"))
+from checking import check, end  # noqa: E402
+
 program, checkout, stand_in = (os.path.abspath(word) for word in sys.argv[1:])
 # A grid of rows, halves, an integer, and three steps.
 LESSONS = ["bank_conflicts", "tensor_core_shapes", "few_loads_in_flight", "serial_reduction"]
-failures = []
-
-
-def check(condition, text, *shown):
-    if not condition:
-        failures.append(text)
-        print(f"FAILED: {text}", *shown, sep="\n    ")
 
 
 def run(folder, *arguments, code=0, **environment):
@@ -119,5 +115,4 @@ def try_ncu(folder):
 with tempfile.TemporaryDirectory() as place:
     try_times(place)
     try_ncu(place)
-print(f"{len(failures)} failures")
-sys.exit(bool(failures))
+end()

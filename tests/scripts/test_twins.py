@@ -11,6 +11,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "fixtures"))
+from checking import check, end  # noqa: E402
 from torch_python import switch_or_skip  # pylint: disable=import-error,wrong-import-position
 
 MADE = {"name": "leak", "step_time": {"before": 3000.0, "after": 1500.0}, "findings": {
@@ -19,12 +20,6 @@ MADE = {"name": "leak", "step_time": {"before": 3000.0, "after": 1500.0}, "findi
     "after": [{"id": "small_kernels", "severity": "minor", "predicted_gain": 1.2}]}}
 
 program, source = os.path.abspath(sys.argv[1]), pathlib.Path(sys.argv[2]).resolve()
-failures = []
-
-
-def check(condition, text):
-    if not condition:
-        failures.append(text)
 
 
 def call(folder, *arguments, code=0):
@@ -75,9 +70,7 @@ def main():
         check("no scenario nothing" in call(folder, "nothing", code=1), "an unknown name")
         check("has no twin" in call(folder, "pageable_copies", code=1), "a scenario without a twin")
         check("nowhere" in call(folder, "leak", "--program", str(folder / "nowhere"), code=1), "no program")
-    for failure in failures:
-        print(f"FAILED: {failure}")
-    sys.exit(1 if failures else 0)
+    end()
 
 
 main()

@@ -12,13 +12,10 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "fixtures"))
+from checking import check, end  # noqa: E402
+
 program = os.path.abspath(sys.argv[1])
-failures = []
-
-
-def check(condition, text):
-    if not condition:
-        failures.append(text)
 
 
 def call(*arguments, code=0):
@@ -221,6 +218,4 @@ with tempfile.TemporaryDirectory() as name:
     check_processes(pathlib.Path(name))
     check_errors(pathlib.Path(name))
     check_results(pathlib.Path(name))
-for failure in failures:
-    print("FAILED:", failure)
-sys.exit(1 if failures else 0)
+end()

@@ -17,20 +17,16 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "fixtures"))
+from checking import check, end  # noqa: E402
+
 renews = "--renew" in sys.argv
 program, source = [os.path.abspath(word) for word in sys.argv[1:] if word != "--renew"]
 samples = pathlib.Path(source, "tests/lab/kernel/samples")
 lessons = {path.stem: path.read_text().splitlines() for path in pathlib.Path(source, "kernels/lessons").glob("*.cu")}
-failures = []
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(source, "tests/kernels"))
 from nvcc import find, plain  # noqa: E402
-
-
-def check(condition, text, *shown):
-    if not condition:
-        failures.append(text)
-        print(f"FAILED: {text}", *shown, sep="\n    ")
 
 
 def call(*arguments, code=0, **more):
@@ -322,5 +318,4 @@ try_other_launch()
 if not renews:
     try_kept()
 try_calls()
-print(f"{len(failures)} failures")
-sys.exit(bool(failures))
+end()

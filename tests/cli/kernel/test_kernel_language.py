@@ -15,20 +15,16 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "fixtures"))
+from checking import check, end  # noqa: E402
+
 renews = "--renew" in sys.argv
 program, source = [os.path.abspath(word) for word in sys.argv[1:] if word != "--renew"]
 folder = pathlib.Path(source, "tests/lab/kernel/samples/language")
 ptx = folder / "ptx/language.ptx"
-failures = []
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(source, "tests/kernels"))
 from nvcc import find, plain  # noqa: E402
-
-
-def check(condition, text, *shown):
-    if not condition:
-        failures.append(text)
-        print(f"FAILED: {text}", *shown, sep="\n    ")
 
 
 def call(*arguments, code=0):
@@ -233,5 +229,4 @@ try_values()
 try_findings()
 try_files()
 try_names()
-print(f"{len(failures)} failures")
-sys.exit(bool(failures))
+end()

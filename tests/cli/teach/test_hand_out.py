@@ -15,6 +15,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "fixtures"))
+from checking import check, end  # noqa: E402
+
 program, source = os.path.abspath(sys.argv[1]), pathlib.Path(sys.argv[2]).resolve()
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(source / "scripts"))
@@ -23,12 +26,6 @@ from common import change_text
 RESULT = "results/cpu-xeon-amx-2cores"
 # A result's path is printed: here it has all that Markdown could take for its own.
 ODD = "a *b* _c_ [d](#nowhere) `k` |<i> \\ #e"
-failures = []
-
-
-def check(condition, text):
-    if not condition:
-        failures.append(text)
 
 
 def explain(*arguments):
@@ -179,6 +176,4 @@ def check_parts():
 with tempfile.TemporaryDirectory() as place:
     check_whole(place)
 check_parts()
-for failure in failures:
-    print(failure)
-sys.exit(bool(failures))
+end()

@@ -11,15 +11,12 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "fixtures"))
+from checking import check, end  # noqa: E402
+
 program = os.path.abspath(sys.argv[1])
 SCENARIOS = ["launch_overhead", "leak", "host_round_trip", "padding"]
 NAMED_TWICE = "host_round_trip"  # a scenario and a finding
-failures = []
-
-
-def check(condition, text):
-    if not condition:
-        failures.append(text)
 
 
 def call(*arguments, answers=None, code=0):
@@ -188,6 +185,4 @@ with tempfile.TemporaryDirectory() as name:
         trace.unlink()
     check("no scenario with traces" in call("quiz", f"--from={results_folder}", code=2), "traces that are gone")
 
-for failure in failures[:20]:
-    print(failure)
-sys.exit(1 if failures else 0)
+end()

@@ -18,17 +18,13 @@ import tempfile
 
 from nsys_export import Export, export_of, stripped, thread_id
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "fixtures"))
+from checking import check, end  # noqa: E402
+
 program, source = os.path.abspath(sys.argv[1]), pathlib.Path(sys.argv[2]).resolve()
-failures = []
 SECRET = "hunter2-is-no-password"
 STEPS = 12
 US, MS = 1000, 1000 * 1000
-
-
-def check(holds, text):
-    if not holds:
-        failures.append(text)
-        print("FAILED:", text)
 
 
 def run(*arguments, **options):
@@ -516,4 +512,4 @@ with tempfile.TemporaryDirectory() as name:
         below = pathlib.Path(name) / part.__name__
         below.mkdir()
         part(below)
-sys.exit(1 if failures else 0)
+end()

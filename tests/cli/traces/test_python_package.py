@@ -12,6 +12,9 @@ import re
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "fixtures"))
+from checking import check, end  # noqa: E402
+
 program, source = os.path.abspath(sys.argv[1]), pathlib.Path(sys.argv[2]).resolve()
 os.environ["PATH"] = os.path.dirname(program) + os.pathsep + os.environ["PATH"]
 sys.path[:0] = [str(source / "python"), str(source / "tests/fixtures/torch_stand_in")]
@@ -21,13 +24,6 @@ from torch.utils.data import DataLoader  # noqa: E402
 
 import chokepoint  # noqa: E402
 
-failures = []
-
-
-def check(condition, text):
-    if not condition:
-        failures.append(text)
-
 
 def refuses(code, words, call, *arguments):
     try:
@@ -35,7 +31,7 @@ def refuses(code, words, call, *arguments):
     except chokepoint.Error as error:
         check(error.code == code and words in str(error), f"{error.code}: {error}")
     else:
-        failures.append(f"{words}: no error")
+        check(False, f"{words}: no error")
 
 
 def train(optimizer, steps):
@@ -78,7 +74,7 @@ def check_recordings(folder):
     except ValueError as error:
         check("not 'batch'" in str(error), f"{error}")
     else:
-        failures.append("a step that does not exist is taken")
+        check(False, "a step that does not exist is taken")
     return folder / "plain"
 
 
@@ -136,9 +132,7 @@ def main():
         refuses(2, "nothing.json", chokepoint.report, folder / "nothing.json")
         check_findings(recorded, path)
         check_comparing(recorded, path)
-    for failure in failures:
-        print(failure)
-    return 1 if failures else 0
+    end()
 
 
-sys.exit(main())
+main()

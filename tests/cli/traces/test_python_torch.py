@@ -16,14 +16,8 @@ import tempfile
 
 program, source = os.path.abspath(sys.argv[1]), pathlib.Path(sys.argv[2]).resolve()
 sys.path.insert(0, str(source / "tests/fixtures"))
+from checking import check, end  # noqa: E402
 from torch_python import switch_or_skip  # noqa: E402
-
-failures = []
-
-
-def check(condition, text):
-    if not condition:
-        failures.append(text)
 
 
 def collated(rows):
@@ -125,9 +119,7 @@ def main():
             check_table(names)
         check("8 steps in" in repr(names["seen"]) and chokepoint.diagnose(names["seen"]).findings, f"{names['seen']!r}")
         check(not hasattr(chokepoint, "keras"), "any name is a module")
-    for failure in failures:
-        print(failure)
-    return 1 if failures else 0
+    end()
 
 
-sys.exit(main())
+main()

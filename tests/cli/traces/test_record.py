@@ -18,11 +18,11 @@ import tempfile
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "fixtures"))
+from checking import check, end  # noqa: E402
 from recorded import Recorded, step_faults  # noqa: E402
 
 program, source = os.path.abspath(sys.argv[1]), pathlib.Path(sys.argv[2]).resolve()
 STAND_IN = source / "tests/fixtures/torch_stand_in"
-failures = []
 
 HEAD = """
 import os, signal, subprocess, sys, time, torch
@@ -205,11 +205,6 @@ t = threading.Thread(target=train); t.start(); t.join()
 """
 
 
-def check(condition, text):
-    if not condition:
-        failures.append(text)
-
-
 def run(folder, text, *options, arguments=(), python=("python3",), environment=None, name="p.py", command=None):
     (folder / name).write_text(text)
     path = os.pathsep.join([str(STAND_IN), *([environment["PYTHONPATH"]] if environment else [])])
@@ -229,7 +224,8 @@ def plainly(folder, text, name="p.py"):
 
 def check_steps(name, trace, count, **wanted):
     """Each step holds the same, and nothing crosses."""
-    failures.extend(f"{name}: {fault}" for fault in step_faults(trace, count, **wanted))
+    for fault in step_faults(trace, count, **wanted):
+        check(False, f"{name}: {fault}")
 
 
 def check_kinds(new):
@@ -532,9 +528,7 @@ def main():
                      check_pythons, check_sitecustomize, check_folder, check_cut_off, check_one_launch, check_lost_folder,
                      check_signals):
             part(new)
-    for failure in failures:
-        print(failure)
-    return 1 if failures else 0
+    end()
 
 
-sys.exit(main())
+main()

@@ -13,15 +13,11 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "fixtures"))
+from checking import check, end  # noqa: E402
+
 program = os.path.abspath(sys.argv[1])
-failures = []
 MIB = 1 << 20
-
-
-def check(holds, text):
-    if not holds:
-        failures.append(text)
-        print("FAILED:", text)
 
 
 def run(*arguments):
@@ -475,4 +471,4 @@ with tempfile.TemporaryDirectory() as name:
         below = pathlib.Path(name) / part.__name__
         below.mkdir()
         part(below)
-sys.exit(1 if failures else 0)
+end()

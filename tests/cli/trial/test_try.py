@@ -18,9 +18,11 @@ import tempfile
 import time
 import zlib
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "fixtures"))
+from checking import check, end  # noqa: E402
+
 program, source = os.path.abspath(sys.argv[1]), pathlib.Path(sys.argv[2]).resolve()
 COMPARE = pathlib.Path("/usr/share/benchmark/compare.py")  # Google Benchmark's
-failures = []
 
 # A trial's file of `rounds`, by the gain of each arm; `MADE` is what a program begins with.
 MADE = """
@@ -54,12 +56,6 @@ def write(rounds, ended="pairs", why="", apart=(), rows=ROWS):
                "not_tried": [{"name": "tf32", "cause": "fp32_matmul", "kind": "fix", "why": "there is no GPU"}],
                "windows": windows, "steps": {"wall_ns": wall, "loss": loss}})
 """
-
-
-def check(condition, text, *shown):
-    if not condition:
-        failures.append(text)
-        print("FAILED:", text, *shown, sep="\n")
 
 
 def start(folder, text, *options):
@@ -320,7 +316,7 @@ def main():
         check_lock(new())
         check_refusals(new)
         check_lessons()
-    sys.exit(1 if failures else 0)
+    end()
 
 
 if __name__ == "__main__":
