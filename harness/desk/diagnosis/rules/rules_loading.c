@@ -30,7 +30,7 @@ enum { PARTS_MOST = 12 };
 
 static const struct {
     const char *names[PARTS_MOST]; /* of functions, as PyTorch's profiler writes them */
-} parts[PART_COUNT] = {
+} part_calls[PART_COUNT] = {
     [READING] = { { "built-in method read", "method 'read", "function open>", "method open",
                     "function read", "function stat>", "method recv", "npyio.py", "fromfile",
                     "lmdb", "method get of Transaction" } },
@@ -41,8 +41,8 @@ static const struct {
 
 static bool is_of_part(const char *name, int part)
 {
-    for (int i = 0; i < PARTS_MOST && parts[part].names[i] != NULL; i++)
-        if (strstr(name, parts[part].names[i]) != NULL)
+    for (int i = 0; i < PARTS_MOST && part_calls[part].names[i] != NULL; i++)
+        if (strstr(name, part_calls[part].names[i]) != NULL)
             return true;
     return false;
 }
