@@ -6,11 +6,7 @@ set -u
 program=$1
 # shellcheck source=tests/fixtures/command_line.sh
 . "$(dirname -- "$0")/../../fixtures/command_line.sh"
-
-command -v mpirun >/dev/null 2>&1 && [ -e "$(dirname -- "$program")/libchokepoint_mpi.so" ] || {
-    echo "skipped: there is no MPI here (libopenmpi-dev, openmpi-bin)"
-    exit 77
-}
+needs_mpi "$program"
 bench="$program bench --device=cpu"
 quick="--benchmark_min_time=0.001 --benchmark_repetitions=3"
 

@@ -5,11 +5,7 @@ set -u
 program=$1
 # shellcheck source=tests/fixtures/command_line.sh
 . "$(dirname -- "$0")/../../fixtures/command_line.sh"
-
-command -v mpirun >/dev/null 2>&1 && [ -e "$(dirname -- "$program")/libchokepoint_mpi.so" ] || {
-    echo "skipped: there is no MPI here (libopenmpi-dev, openmpi-bin)"
-    exit 77
-}
+needs_mpi "$program"
 expect any "a run" "$program" run replicated_state --device=cpu --quick --repetitions=1 --out="$folder/result"
 says_not out "failed"
 says_not out "skipped"
