@@ -248,7 +248,7 @@ TEST(operators_have_self_and_total_time)
     struct spans spans;
 
     made_begin();
-    made_add("user_annotation", "ProfilerStep#1", 100, 100, 0, 500, 0);
+    made_step(1, 0, 500);
     made_add("cpu_op", "aten::mm", 100, 100, 20, 50, 0);
     made_add("user_annotation", "forward", 100, 100, 0, 100, 0);
     made_add("cpu_op", "aten::linear", 100, 100, 10, 60, 0);
@@ -605,7 +605,7 @@ TEST(phases_have_their_time_on_host_and_device)
     struct phases phases;
 
     made_begin();
-    made_add("user_annotation", "ProfilerStep#1", 100, 100, 0, 100, 0);
+    made_step(1, 0, 100);
     made_add("user_annotation", "data", 100, 100, 0, 10, 0);
     made_add("user_annotation", "enumerate(DataLoader)#x", 100, 100, 2, 8, 0); /* inside */
     made_add("user_annotation", "data", 100, 100, 12, 14, 0);
@@ -617,7 +617,7 @@ TEST(phases_have_their_time_on_host_and_device)
     made_add("cuda_runtime", "cudaLaunchKernel", 100, 101, 60, 61, 1); /* autograd's own thread */
     made_add("kernel", "b", 0, 7, 250, 257, 1);
     made_add("user_annotation", "optimizer", 100, 100, 90, 110, 0); /* ends in the next step */
-    made_add("user_annotation", "ProfilerStep#2", 100, 100, 100, 200, 0);
+    made_step(2, 100, 200);
     made_add("user_annotation", "forward", 100, 100, 120, 130, 0);
     made_add("user_annotation", "backward", 100, 101, 140, 150, 0);     /* another thread's */
     made_add("cuda_runtime", "cudaMemcpyAsync", 100, 102, 125, 126, 2); /* a helper copies */
@@ -658,7 +658,7 @@ static void check_closure(int inside_us)
 static void begin_optimizer_step(void)
 {
     made_begin();
-    made_add("user_annotation", "ProfilerStep#1", 100, 100, 0, 200, 0);
+    made_step(1, 0, 200);
     made_add("user_annotation", "Optimizer.step#SGD.step", 100, 100, 50, 150, 0);
 }
 

@@ -136,12 +136,7 @@ static void add_call(const char *name, const char *from, int start_us, int end_u
 /* Steps on thread 100, so that this is the loop's thread. */
 static void add_steps(int count, int length_us)
 {
-    char name[32];
-
-    for (int i = 0; i < count; i++) {
-        snprintf(name, sizeof name, "ProfilerStep#%d", i);
-        made_add("user_annotation", name, 100, 100, i * length_us, (i + 1) * length_us, 0);
-    }
+    for (int i = 0; i < count; i++) made_step(i, i * length_us, (i + 1) * length_us);
 }
 
 struct cost {

@@ -49,21 +49,13 @@ static void check_bar(const struct drawn *drawn, const struct excerpt_row *row, 
         assert_string_equal(excerpt_category_name(row->kind, bar->category), category);
 }
 
-static void add_step(int number, int start_us, int end_us)
-{
-    char name[32];
-
-    snprintf(name, sizeof name, "ProfilerStep#%d", number);
-    made_add("user_annotation", name, 100, 100, start_us, end_us, 0);
-}
-
 TEST(rows_hold_what_host_and_devices_did)
 {
     struct drawn drawn;
     const struct excerpt_row *row;
 
     made_begin();
-    add_step(1, 0, 100);
+    made_step(1, 0, 100);
     made_add("user_annotation", "forward", 100, 100, 10, 60, 0);
     made_add("cpu_op", "aten::linear", 100, 100, 12, 50, 0);
     made_add("cpu_op", "aten::mm", 100, 100, 15, 45, 0);
@@ -103,7 +95,7 @@ TEST(the_steps_are_those_closest_to_the_mean)
 
     made_begin();
     for (int i = 0; i < 8; i++) {
-        add_step(i + 1, 100 * i, 100 * i + 100);
+        made_step(i + 1, 100 * i, 100 * i + 100);
         made_add_work("kernel", "k", 7, 100 * i, 100 * i + (i < 6 ? 50 : 100), 100 * i);
     }
     drawn = draw(3);
@@ -112,7 +104,7 @@ TEST(the_steps_are_those_closest_to_the_mean)
     check_us(drawn.excerpt.start_ns, 400);
     check_us(drawn.excerpt.end_ns, 700);
     made_begin();
-    for (int i = 0; i < 2; i++) add_step(i + 1, 100 * i, 100 * i + 100);
+    for (int i = 0; i < 2; i++) made_step(i + 1, 100 * i, 100 * i + 100);
     drawn = draw(100);
     assert_int_equal(drawn.excerpt.step_count, 2);
 }
@@ -126,7 +118,7 @@ TEST(what_a_pixel_cannot_show_is_drawn_together)
     int64_t count = 0, covered_ns = 0;
 
     made_begin();
-    add_step(1, 0, 40000);
+    made_step(1, 0, 40000);
     for (int i = 0; i < 4000; i++)
         made_add("kernel", i == 5 ? "longer" : "k", 0, 7, 2 * i, 2 * i + (i == 5 ? 2 : 1), 0);
     made_add("kernel", "long", 0, 7, 9000, 30000, 0);
@@ -174,7 +166,7 @@ TEST(tracks_beyond_the_limit_are_counted)
     int64_t threads = 0, streams = 0;
 
     made_begin();
-    add_step(1, 0, 100);
+    made_step(1, 0, 100);
     for (int i = 0; i < EXCERPT_TRACKS + 3; i++) {
         made_add("cpu_op", "aten::mm", 100, 200 + i, 10, 50, 0);
         made_add("kernel", "k", 0, 7 + i, 10, 50, 0);
@@ -207,7 +199,7 @@ TEST(gaps_sum_to_the_idle_time)
 
     made_begin();
     for (int i = 0; i < 2; i++) {
-        add_step(i + 1, 100 * i, 100 * i + 100);
+        made_step(i + 1, 100 * i, 100 * i + 100);
         made_add_work("kernel", "a", 7, 100 * i + 20, 100 * i + 40, 100 * i + 5);
         made_add_work("kernel", "b", 7, 100 * i + 70, 100 * i + 80, 100 * i + 10);
     }

@@ -108,7 +108,7 @@ TEST(backward_is_its_phase_or_another_thread_or_a_node)
 static struct messages pipeline_with(const char *operator, bool numbers_only)
 {
     made_begin();
-    made_add("user_annotation", "ProfilerStep#1", 100, 100, 0, 100, 0);
+    made_step(1, 0, 100);
     made_add("cpu_op", operator, 100, 100, 1, 9, 0);
     made_add("user_annotation", "optimizer", 100, 100, 11, 20, 0);
     made_add("cuda_runtime", "cudaLaunchKernel", 100, 100, 2, 3, 1);
@@ -143,7 +143,7 @@ static double fixed(const int us[MESSAGES], const int bytes[MESSAGES], double *s
     struct messages messages;
 
     made_begin();
-    made_add("user_annotation", "ProfilerStep#1", 100, 100, 0, 1000, 0);
+    made_step(1, 0, 1000);
     for (int i = 0; i < MESSAGES; i++) add_message(101, 10 + 5 * i, 100 + 100 * i, us[i], bytes[i]);
     messages = messages_of_made();
     *shortest = messages.shortest_ns;

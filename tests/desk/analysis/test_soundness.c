@@ -196,10 +196,10 @@ TEST(a_pause_is_no_hole)
     struct analysed analysed;
 
     made_begin();
-    made_add("user_annotation", "ProfilerStep#2", 100, 100, 1000, 2000, 0);
-    made_add("user_annotation", "ProfilerStep#3", 100, 100, 9000, 10000, 0);
+    made_step(2, 1000, 2000);
+    made_step(3, 9000, 10000);
     made_add("cpu_op", "aten::evaluate", 100, 100, 10000, 17000, 0);
-    made_add("user_annotation", "ProfilerStep#9", 100, 100, 18000, 19000, 0);
+    made_step(9, 18000, 19000);
     analysed = made_analyse();
     sound_timeline_of(analysed.arena, analysed.trace, &soundness);
     check_only(&soundness, SOUND_CYCLES, 0, TRUST_WHOLE);

@@ -54,12 +54,7 @@ static void check_sums(const struct split *split)
 
 static void make_steps(int count, int length_us)
 {
-    char name[40];
-
-    for (int i = 0; i < count; i++) {
-        snprintf(name, sizeof name, "ProfilerStep#%d", i + 1);
-        made_add("user_annotation", name, 100, 100, i * length_us, (i + 1) * length_us, 0);
-    }
+    for (int i = 0; i < count; i++) made_step(i + 1, i * length_us, (i + 1) * length_us);
 }
 
 /* Computation comes before communication, that before copies, and those before memsets; of two
@@ -95,9 +90,9 @@ TEST(a_step_is_where_the_device_is_in_it)
     struct split split;
 
     made_begin();
-    made_add("user_annotation", "ProfilerStep#1", 100, 100, 0, 10, 0);
-    made_add("user_annotation", "ProfilerStep#2", 100, 100, 10, 20, 0);
-    made_add("user_annotation", "ProfilerStep#3", 100, 100, 20, 200, 0);
+    made_step(1, 0, 10);
+    made_step(2, 10, 20);
+    made_step(3, 20, 200);
     made_add_work("gpu_memcpy", "Memcpy HtoD (Pinned -> Device)", 8, 21, 26, 11);
     made_add_work("kernel", "k", 7, 20, 60, 5);
     made_add_work("kernel", "k", 7, 70, 110, 12);

@@ -129,7 +129,7 @@ TEST(a_step_is_split_by_priority_without_rest)
     const struct step *step;
 
     made_begin();
-    made_add("user_annotation", "ProfilerStep#41", 100, 100, 100, 200, 0);
+    made_step(41, 100, 200);
     made_add("user_annotation", "enumerate(DataLoader)#_Iter.__next__", 100, 100, 100, 120, 0);
     made_add("cpu_op", "aten::mm", 100, 100, 115, 150, 0);
     made_add("cuda_runtime", "cudaLaunchKernel", 100, 100, 110, 130, 0);
@@ -359,8 +359,8 @@ static void draw_trace(table_of_moments table, unsigned *seed)
 
     memset(table, 0, sizeof(table_of_moments));
     made_begin();
-    made_add("user_annotation", "ProfilerStep#1", 100, 100, 3, 40, 0);
-    made_add("user_annotation", "ProfilerStep#2", 100, 100, 40, 59, 0);
+    made_step(1, 3, 40);
+    made_step(2, 40, 59);
     for (unsigned i = 0; i < count; i++) {
         unsigned kind = next_random(seed) % KINDS, stream = 1 + next_random(seed) % 3;
         int start = (int)(next_random(seed) % MOMENTS);

@@ -19,9 +19,7 @@ static struct found judge_loop(bool with_python)
     made_begin();
     for (int step = 0; step < STEPS; step++) {
         int at = step * STEP_US;
-        char name[32];
-        snprintf(name, sizeof name, "ProfilerStep#%d", step);
-        made_add("user_annotation", name, 100, 100, at, at + STEP_US, 0);
+        made_step(step, at, at + STEP_US);
         made_add("user_annotation", "enumerate(DataLoader)#next", 100, 100, at + 10, at + 300, 0);
         for (int i = 0; i < 10; i++)
             made_add_work("kernel", "gemm", 7, at + 320 + 40 * i, at + 360 + 40 * i,
@@ -75,9 +73,7 @@ TEST(copies_on_the_device_name_the_operator_that_makes_them)
     made_begin();
     for (int step = 0; step < STEPS; step++) {
         int at = step * STEP_US;
-        char name[32];
-        snprintf(name, sizeof name, "ProfilerStep#%d", step);
-        made_add("user_annotation", name, 100, 100, at, at + STEP_US, 0);
+        made_step(step, at, at + STEP_US);
         made_add("cpu_op", "aten::to", 100, 100, at + 2, at + 20, 0);
         made_add_work("gpu_memcpy", "Memcpy HtoD (Pinned -> Device)", 7, at + 20, at + 120, at + 5);
         made_add("cpu_op", "aten::clone", 100, 100, at + 25, at + 45, 0);

@@ -214,9 +214,7 @@ TEST(copies_in_both_directions_at_once_are_one_time)
     made_begin();
     for (int i = 0; i < 20; i++) {
         int start = 1000 * i;
-        char step[40];
-        snprintf(step, sizeof step, "ProfilerStep#%d", i);
-        made_add("user_annotation", step, 100, 100, start, start + 1000, 0);
+        made_step(i, start, start + 1000);
         made_add_work("gpu_memcpy", "Memcpy HtoD (Pinned -> Device)", 7, start + 5, start + 985,
                       start + 1);
         made_add_work("gpu_memcpy", "Memcpy DtoH (Device -> Pinned)", 8, start + 5, start + 985,
@@ -286,9 +284,7 @@ TEST(pinned_memory_in_the_loop_is_told_as_such)
         made_begin();
         for (int i = 0; i < 12; i++) {
             int at = 4000 * i;
-            char step[40];
-            snprintf(step, sizeof step, "ProfilerStep#%d", i);
-            made_add("user_annotation", step, 100, 100, at, at + 4000, 0);
+            made_step(i, at, at + 4000);
             made_add("cuda_runtime", pinned ? "cudaHostAlloc" : "cudaMalloc", 100, 100, at + 10,
                      at + 1010, 0);
             made_add_work("kernel", "gemm", 7, at + 1040, at + 3000, at + 1020);
@@ -366,9 +362,7 @@ TEST(work_that_begins_long_after_its_launch_is_not_launched_late)
     made_begin();
     for (int i = 0; i < 10; i++) {
         int start = 2400 * i;
-        char step[40];
-        snprintf(step, sizeof step, "ProfilerStep#%d", i);
-        made_add("user_annotation", step, 100, 100, start, start + 2400, 0);
+        made_step(i, start, start + 2400);
         made_add_work("kernel", "work", 7, start + 10, start + 110, start + 2);
         for (int j = 0; j < 12; j++)
             made_add_work("kernel", "work", 7, start + 2200 + 10 * j, start + 2210 + 10 * j,
@@ -763,9 +757,7 @@ TEST(other_work_of_the_host_is_named)
     made_begin_with(OLD_GPU);
     for (int i = 0; i < 4; i++) {
         int start = 10000 * i;
-        char step[40];
-        snprintf(step, sizeof step, "ProfilerStep#%d", i);
-        made_add("user_annotation", step, 100, 100, start, start + 10000, 0);
+        made_step(i, start, start + 10000);
         made_add("user_annotation", "augment", 100, 100, start, start + 4000, 0);
         made_add("cpu_op", "aten::randn", 100, 100, start + 1000, start + 4000, 0);
         made_add("cpu_op", "aten::normal_", 100, 100, start + 1000, start + 3900, 0);
@@ -791,9 +783,7 @@ static struct found judge_contradicted(int error_us)
     made_begin();
     for (int i = 0; i < 12; i++) {
         int start = 25000 * i, off = i % 6 == 2 ? -error_us : i % 6 == 4 ? error_us : 0;
-        char step[40];
-        snprintf(step, sizeof step, "ProfilerStep#%d", i);
-        made_add("user_annotation", step, 100, 100, start, start + 25000, 0);
+        made_step(i, start, start + 25000);
         for (int j = 0; j < 20; j++)
             made_add_work("kernel", "work", 7, start + 20105 + 100 * j + off,
                           start + 20205 + 100 * j + off, start + 20100 + 3 * j);
@@ -876,8 +866,7 @@ static struct found judge_copies_in(const char *span)
             now = end;
         }
         made_add("user_annotation", span, 100, 100, copies, now, 0);
-        snprintf(step, sizeof step, "ProfilerStep#%d", i);
-        made_add("user_annotation", step, 100, 100, start, now, 0);
+        made_step(i, start, now);
     }
     return found_judge_trace(made_analyse());
 }

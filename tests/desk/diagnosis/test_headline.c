@@ -163,9 +163,7 @@ static struct found judge_loader(int loading, const char *members)
     made_begin_with(members);
     for (int i = 0; i < 4; i++) {
         int start = 1000 * i;
-        char step[40];
-        snprintf(step, sizeof step, "ProfilerStep#%d", i);
-        made_add("user_annotation", step, 100, 100, start, start + 1000, 0);
+        made_step(i, start, start + 1000);
         made_add("user_annotation", "enumerate(DataLoader)#next", 100, 100, start, start + 800, 0);
         for (int j = 0; j < loading; j++)
             made_add("cpu_op", "aten::mul", 100, 100, start + 8 * j, start + 8 * j + 6, 0);
@@ -371,9 +369,7 @@ TEST(messages_of_a_host_alone_are_communication)
     made_begin_with("\"schemaVersion\":1");
     for (int i = 0; i < 10; i++) {
         int start = 1000 * i;
-        char step[40];
-        snprintf(step, sizeof step, "ProfilerStep#%d", i);
-        made_add("user_annotation", step, 100, 100, start, start + 1000, 0);
+        made_step(i, start, start + 1000);
         for (int j = 0; j < 10; j++)
             made_add("cpu_op", "aten::mm", 100, 100, start + 30 * j, start + 30 * j + 30, 0);
         made_add("user_annotation", "gloo:all_reduce", 100, 200, start + 350, start + 950, 0);
@@ -428,9 +424,7 @@ static void begin_steps_of_operators(const char *category)
 {
     made_begin_with("\"deviceProperties\":[]");
     for (int i = 0; i < 4; i++) {
-        char step[40];
-        snprintf(step, sizeof step, "ProfilerStep#%d", i);
-        made_add("user_annotation", step, 100, 100, 1000 * i, 1000 * (i + 1), 0);
+        made_step(i, 1000 * i, 1000 * (i + 1));
         for (int j = 0; j < 20; j++) {
             int at = 1000 * i + 50 * j;
             made_add("cpu_op", "aten::mm", 100, 100, at, at + 8, 0);

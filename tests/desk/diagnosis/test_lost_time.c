@@ -196,9 +196,7 @@ TEST(kernels_of_short_types_gain_nothing_from_shorter_types)
                         "\"computeMajor\":8,\"computeMinor\":0}]");
         for (int step = 0; step < 10; step++) {
             int start = 210 * step;
-            char name[40];
-            snprintf(name, sizeof name, "ProfilerStep#%d", step);
-            made_add("user_annotation", name, 100, 100, start, start + 209, 0);
+            made_step(step, start, start + 209);
             made_add_work("kernel", MATRIX_KERNEL, 7, start + 5, start + 105, start + 2);
             made_add_work("kernel", others[i], 7, start + 106, start + 206, start + 4);
         }
@@ -220,9 +218,7 @@ TEST(loading_of_a_host_that_captures_saves_what_the_step_would_gain)
     made_begin();
     for (int i = 0; i < 20; i++) {
         int start = 905 * i, capture = start + 600, launch = capture + 300;
-        char step[40];
-        snprintf(step, sizeof step, "ProfilerStep#%d", i);
-        made_add("user_annotation", step, 100, 100, start, launch + 5, 0);
+        made_step(i, start, launch + 5);
         made_add("user_annotation", "data", 100, 100, start, capture, 0);
         made_add("cuda_runtime", "cudaStreamBeginCapture", 100, 100, capture, capture + 10,
                  1000 + i);

@@ -60,8 +60,7 @@ static struct found judge_captures(int every, int steps, int until, bool launche
         int start = 100 * i, launch = start;
         char step[40];
 
-        snprintf(step, sizeof step, "ProfilerStep#%d", i);
-        made_add("user_annotation", step, 100, 100, start, start + 100, 0);
+        made_step(i, start, start + 100);
         if (i % every == 0 && i < until) {
             made_add("cuda_runtime", "cudaStreamSynchronize", 100, 100, start, start + 10,
                      ++correlation);

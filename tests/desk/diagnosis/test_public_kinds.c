@@ -71,9 +71,7 @@ TEST(no_share_is_beyond_the_whole)
 
     made_begin_with(OLD_GPU);
     for (int i = 0; i < 4; i++) {
-        char step[40];
-        snprintf(step, sizeof step, "ProfilerStep#%d", i);
-        made_add("user_annotation", step, 100, 100, 100 * i, 100 * i + 100, 0);
+        made_step(i, 100 * i, 100 * i + 100);
         for (int k = 0; k < 5; k++)
             made_add_work("kernel", "known", 7, 1000 * (5 * i + k) + 50, 1000 * (5 * i + k) + 1050,
                           100 * i + 10 * k);
@@ -223,9 +221,7 @@ static struct found judge_compilations(const char *in)
     made_begin_with(OLD_GPU);
     for (int i = 0; i < 10; i++) {
         int start = 1000 * i;
-        char step[40];
-        snprintf(step, sizeof step, "ProfilerStep#%d", i);
-        made_add("user_annotation", step, 100, 100, start, start + 1000, 0);
+        made_step(i, start, start + 1000);
         if (in[i] == 'c')
             made_add("user_annotation", "_compile.compile_inner (dynamo_timed)", 100, 100,
                      start + 10, start + 610, 0);
@@ -267,15 +263,13 @@ static struct found judge_pauses(const char *category, const char *name, int pau
 
     made_begin_with(OLD_GPU);
     for (int i = 0; i < 10; i++) {
-        char step[40];
         int start = at;
         for (int k = 0; k < 10; k++)
             made_add_work("kernel", "gemm", 7, at + 20 + 50 * k, at + 70 + 50 * k, at + 2 * k);
         at += 520 + pause + longer * i;
         if (category != NULL)
             made_add(category, name, category[0] == 'o' ? 999 : 100, 100, at - pause, at, 0);
-        snprintf(step, sizeof step, "ProfilerStep#%d", i);
-        made_add("user_annotation", step, 100, 100, start, at, 0);
+        made_step(i, start, at);
     }
     return found_judge_trace(made_analyse());
 }
@@ -334,9 +328,7 @@ TEST(launches_that_wait_for_an_allocation_elsewhere_are_told_from_slow_ones)
         made_begin_with(OLD_GPU);
         for (int i = 0; i < 8; i++) {
             int at = 4000 * i;
-            char step[40];
-            snprintf(step, sizeof step, "ProfilerStep#%d", i);
-            made_add("user_annotation", step, 100, 100, at, at + 4000, 0);
+            made_step(i, at, at + 4000);
             made_add("cuda_runtime", "cudaHostAlloc", 100, 777, at + (beside ? 0 : 3100),
                      at + (beside ? 3010 : 3990), 0);
             made_add("cuda_runtime", "cudaLaunchKernel", 100, 100, at + 5, at + 3005, 100 * i + 1);
@@ -373,9 +365,7 @@ TEST(trials_of_algorithms_are_named)
         made_begin_with(OLD_GPU);
         for (int i = 0; i < 8; i++) {
             int at = 3000 * i;
-            char step[40];
-            snprintf(step, sizeof step, "ProfilerStep#%d", i);
-            made_add("user_annotation", step, 100, 100, at, at + 3000, 0);
+            made_step(i, at, at + 3000);
             made_add("cpu_op", operators[k], 100, 100, at + 5, at + 2700, 0);
             made_add("cuda_runtime", "cudaMalloc", 100, 100, at + 10, at + 310, 0);
             for (int j = 0; j < 6; j++) {
@@ -402,9 +392,7 @@ static struct found judge_loading(const char *category, const char *name, const 
     made_begin_with(members);
     for (int i = 0; i < 10; i++) {
         int at = 2000 * i;
-        char step[40];
-        snprintf(step, sizeof step, "ProfilerStep#%d", i);
-        made_add("user_annotation", step, 100, 100, at, at + 2000, 0);
+        made_step(i, at, at + 2000);
         made_add("user_annotation", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
                  100, 100, at, at + 1800, 0);
         made_add("python_function", "train.py(7): __getitem__", 100, 100, at, at + 1790, 0);
@@ -500,9 +488,7 @@ static struct found judge_types(const char *types)
     snprintf(arguments, sizeof arguments, "\"Input type\":%s", types);
     made_begin();
     for (int i = 0; i < 10; i++) {
-        char step[40];
-        snprintf(step, sizeof step, "ProfilerStep#%d", i);
-        made_add("user_annotation", step, 100, 100, 2000 * i, 2000 * i + 2000, 0);
+        made_step(i, 2000 * i, 2000 * i + 2000);
         for (int k = 0; k < 19; k++)
             made_add_with("cpu_op", "aten::mm", 100, 100, 2000 * i + 100 * k,
                           2000 * i + 100 * k + 99, 0, arguments);
@@ -544,7 +530,6 @@ static struct found judge_passes(int passes, int sent)
     made_begin_with(OLD_GPU);
     for (int i = 0; i < 6; i++) {
         int start = at;
-        char step[40];
         for (int pass = 0; pass < passes; pass++) {
             made_add("cpu_op", "autograd::engine::evaluate_function: MmBackward0", 100, 100,
                      at + 20, at + 30, 0);
@@ -555,8 +540,7 @@ static struct found judge_passes(int passes, int sent)
                               at + 40);
             at += 400;
         }
-        snprintf(step, sizeof step, "ProfilerStep#%d", i);
-        made_add("user_annotation", step, 100, 100, start, at, 0);
+        made_step(i, start, at);
     }
     return found_judge_trace(made_analyse());
 }
@@ -582,9 +566,7 @@ static struct found judge_bytes(bool stated)
                          "\"Category\":\"parameters\",\"Category Allocated\":1048576");
     for (int i = 0; i < 6; i++) {
         int at = 1000 * i;
-        char step[40];
-        snprintf(step, sizeof step, "ProfilerStep#%d", i);
-        made_add("user_annotation", step, 100, 100, at, at + 1000, 0);
+        made_step(i, at, at + 1000);
         made_add("user_annotation", "backward", 100, 100, at + 5, at + 90, 0);
         made_add_work("kernel", "gemm", 7, at + 100, at + 300, at + 10);
         for (int k = 0; k < 2; k++) {

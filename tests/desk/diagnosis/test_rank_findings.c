@@ -28,9 +28,7 @@ static struct analysed rank_on_host(const char *about, int communication)
     made_begin_with(about);
     for (int i = 0; i < 4; i++) {
         int start = 1000 * i;
-        char step[40];
-        snprintf(step, sizeof step, "ProfilerStep#%d", i);
-        made_add("user_annotation", step, 100, 100, start, start + 1000, 0);
+        made_step(i, start, start + 1000);
         made_add("cpu_op", "aten::mm", 100, 100, start, start + 1000 - communication, 0);
         made_add("user_annotation", "gloo:all_reduce", 100, 101, start + 1000 - communication,
                  start + 1000, 0);
@@ -219,9 +217,7 @@ TEST(the_first_message_is_once)
         made_begin_with(OLD_GPU);
         for (int i = 0; i < 4; i++) {
             int sent = i == 0 && has_meeting ? 5000 : 200;
-            char step[40];
-            snprintf(step, sizeof step, "ProfilerStep#%d", i);
-            made_add("user_annotation", step, 100, 100, at, at + 510 + sent, 0);
+            made_step(i, at, at + 510 + sent);
             made_add_work("kernel", "work", 7, at + 5, at + 505, at + 1);
             made_add_work("kernel", "ncclDevKernel_AllReduce", 7, at + 505, at + 505 + sent,
                           at + 3);
@@ -241,9 +237,7 @@ static struct analysed hidden(const char *about, int communication)
 {
     made_begin_with(about);
     for (int i = 0; i < 4; i++) {
-        char step[40];
-        snprintf(step, sizeof step, "ProfilerStep#%d", i);
-        made_add("user_annotation", step, 100, 100, 1000 * i, 1000 * (i + 1), 0);
+        made_step(i, 1000 * i, 1000 * (i + 1));
         made_add_work("kernel", "gemm", 7, 1000 * i + 10, 1000 * i + 990, 1000 * i + 5);
         made_add_work("kernel", "ncclDevKernel_AllReduce", 8, 1000 * i + 20,
                       1000 * i + 20 + communication, 1000 * i + 7);
