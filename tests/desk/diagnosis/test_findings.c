@@ -854,7 +854,6 @@ static struct found judge_copies_in(const char *span)
     made_begin();
     for (int i = 0; i < 10; i++) {
         int start = now, copies = now + 10;
-        char step[40];
         made_add("cuda_runtime", "cudaLaunchKernel", 100, 100, now, now + 5, ++correlation);
         made_add("kernel", "kernel", 0, 7, now + 5, now + 505, correlation);
         now = copies;

@@ -58,7 +58,6 @@ static struct found judge_captures(int every, int steps, int until, bool launche
     made_begin_with(OLD_GPU);
     for (int i = 0; i < steps; i++) {
         int start = 100 * i, launch = start;
-        char step[40];
 
         made_step(i, start, start + 100);
         if (i % every == 0 && i < until) {
