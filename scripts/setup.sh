@@ -52,11 +52,11 @@ packages()
         echo emscripten node-acorn python3 tcl dpkg-dev make
     fi
     if [ "$arm64" = yes ]; then
-        echo gcc-aarch64-linux-gnu g++-aarch64-linux-gnu mmdebstrap qemu-user-static binfmt-support
+        echo gcc-aarch64-linux-gnu mmdebstrap qemu-user-static binfmt-support
     fi
     if [ "$tests" = yes ]; then
         echo clang-format shellcheck dpkg-dev file unzip python3-venv python3-jsonschema python3-numpy python3-scipy python3-pytest
-        echo ccache libbenchmark-tools libbenchmark-dev
+        echo ccache libbenchmark-tools
         echo chromium chromium-driver python3-selenium
     fi
 }

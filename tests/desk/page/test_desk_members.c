@@ -42,7 +42,7 @@ static void assert_member(struct chokepoint_desk *desk, int which,
     cJSON_Delete(all);
 }
 
-static void a_timeline_alone_is_that_of_the_diagnosis(void **state)
+TEST(a_timeline_alone_is_that_of_the_diagnosis)
 {
     struct chokepoint_desk *desk = open_desk();
     const struct chokepoint_view view = { .timeline = STEPS };
@@ -58,7 +58,7 @@ static void a_timeline_alone_is_that_of_the_diagnosis(void **state)
     chokepoint_desk_close(desk);
 }
 
-static void a_replay_alone_is_that_of_the_diagnosis(void **state)
+TEST(a_replay_alone_is_that_of_the_diagnosis)
 {
     static const char causes[] = "host_sync,data_loading";
     struct chokepoint_desk *desk = open_desk();
@@ -76,7 +76,7 @@ static void a_replay_alone_is_that_of_the_diagnosis(void **state)
     chokepoint_desk_close(desk);
 }
 
-static void a_trace_that_is_not_there_is_refused(void **state)
+TEST(a_trace_that_is_not_there_is_refused)
 {
     static const int numbers[] = { -1, TRACES };
     struct chokepoint_desk *desk = open_desk();
@@ -92,6 +92,3 @@ static void a_trace_that_is_not_there_is_refused(void **state)
     }
     chokepoint_desk_close(desk);
 }
-
-TESTS(a_timeline_alone_is_that_of_the_diagnosis, a_replay_alone_is_that_of_the_diagnosis,
-      a_trace_that_is_not_there_is_refused)
