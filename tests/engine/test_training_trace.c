@@ -57,8 +57,6 @@ static void run_traced(struct run *run, const char *settings, const char *name)
 
 static void run_close(struct run *run)
 {
-    trace_events_release(&run->events);
-    kineto_file_release(&run->file);
     training_close(run->training);
     device_close(run->device);
     trace_close(run->trace);

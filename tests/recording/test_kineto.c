@@ -113,8 +113,6 @@ TEST(a_kernel_has_all_that_readers_want)
     assert_non_null(strstr(file.text, "\"ts\":1234.567,\"dur\":2998765.437,"));
     assert_non_null(strstr(file.text, "\"ts\":1000.001,\"dur\":3.999,"));
     assert_null(cJSON_GetObjectItem(file.root, "droppedRecords"));
-    trace_events_release(&events);
-    kineto_file_release(&file);
 }
 
 TEST(names_come_back_as_they_were)
@@ -139,8 +137,6 @@ TEST(names_come_back_as_they_were)
     }
     write_made_up(trace, "names.json", &file, &events);
     for (size_t i = 0; i < ARRAY_SIZE(names); i++) the_event(&events, "kernel", names[i][1]);
-    trace_events_release(&events);
-    kineto_file_release(&file);
 }
 
 TEST(a_graph_has_one_arrow_to_its_first_node)
@@ -158,8 +154,6 @@ TEST(a_graph_has_one_arrow_to_its_first_node)
     for (int i = 0; i < events.count; i++)
         if (events.list[i].phase == 'f')
             assert_int_equal(events.list[i].start_ns, 500);
-    trace_events_release(&events);
-    kineto_file_release(&file);
 }
 
 /* forward { a, b } and then an operator that has no node. */
@@ -211,8 +205,6 @@ TEST(a_graph_shows_what_was_captured)
     assert_int_equal(b->end_ns, 9000260);
     assert_int_equal(event_integer(b, "graph launch"), 9);
     assert_true(forward < b); /* viewers take the first as the outer */
-    trace_events_release(&events);
-    kineto_file_release(&file);
     graph_spans_release(&spans);
 }
 
@@ -230,8 +222,6 @@ TEST(calls_out_of_order_still_join)
     }
     write_made_up(trace, "order.json.gz", &file, &events);
     assert_int_equal(count_events(&events, "ac2g"), 100);
-    trace_events_release(&events);
-    kineto_file_release(&file);
 
     trace = begin_trace(0);
     add_kernel(trace, "orphan", 77, 1, 0, 10, 20);
@@ -242,8 +232,6 @@ TEST(calls_out_of_order_still_join)
     events = trace_events_of(&file);
     assert_int_equal(the_event(&events, "kernel", "orphan")->correlation, 77);
     assert_int_equal(count_events(&events, "ac2g"), 0);
-    trace_events_release(&events);
-    kineto_file_release(&file);
 }
 
 /* step { forward { A } backward { B, C on two streams } } */
@@ -279,8 +267,6 @@ TEST(annotations_show_where_their_work_ran)
     assert_int_equal(
         event_integer(the_event(&events, "kernel", "B"), "External id"),
         event_integer(the_event(&events, "user_annotation", "backward"), "External id"));
-    trace_events_release(&events);
-    kineto_file_release(&file);
 }
 
 TEST(other_kinds_keep_their_figures)
@@ -340,8 +326,6 @@ TEST(other_kinds_keep_their_figures)
     assert_string_equal(event_text(event, "Memory Kind"), "Pinned");
     assert_non_null(strstr(file.text, "\"Addr\":140733193392128"));
     the_event(&events, "overhead", "Buffer Flush");
-    trace_events_release(&events);
-    kineto_file_release(&file);
 }
 
 TEST(a_trace_that_lacks_records_says_so)
@@ -357,8 +341,6 @@ TEST(a_trace_that_lacks_records_says_so)
     write_made_up(trace, "dropped.json.gz", &file, &events);
     assert_int_equal(cJSON_GetObjectItem(file.root, "droppedRecords")->valuedouble, dropped);
     assert_int_equal(count_events(&events, "user_annotation") + dropped, 2000);
-    trace_events_release(&events);
-    kineto_file_release(&file);
 }
 
 TEST(the_head_tells_the_device_and_the_cost)
@@ -399,7 +381,6 @@ TEST(the_head_tells_the_device_and_the_cost)
     assert_float_equal(cJSON_GetObjectItem(ours, "tracing_overhead")->valuedouble, 0.025, 1e-9);
     assert_float_equal(cJSON_GetObjectItem(ours, "wanted_cores")->valuedouble, 3.5, 1e-9);
     assert_int_equal(cJSON_GetObjectItem(ours, "cores")->valuedouble, 2);
-    kineto_file_release(&file);
 }
 
 /* As PyTorch's profiler has them since 2.3: an all-gather begins with a rank's part, which is a
@@ -441,8 +422,6 @@ TEST(a_rank_says_whose_it_is_and_what_it_communicates)
     assert_int_equal(event_integer(kernel, "Out msg nelems"), 2048);
     assert_string_equal(event_text(kernel, "dtype"), "BFloat16");
     assert_int_equal(event_integer(kernel, "Group size"), 4);
-    trace_events_release(&events);
-    kineto_file_release(&file);
 }
 
 /* --- Failures --- */
