@@ -4,6 +4,7 @@
 
 #include "harness/desk/diagnosis/checklist.h"
 #include "harness/desk/diagnosis/diagnosis.h"
+#include "harness/desk/diagnosis/program_times.h"
 #include "harness/text/page.h"
 
 /* Printed beside the usual, or instead. */
@@ -54,3 +55,33 @@ void diagnosis_finding(const struct page *page, int number, const struct finding
 /* The page of what_if_page.c: the step of trace number `which` as recorded, and without the causes
  * that the diagnosis chose, a bar each on one time scale (what_if.h). */
 void what_if_page(const struct page *page, const struct diagnosis *diagnosis, int which);
+
+/* --- Parts of the page --- */
+
+/* Where the wall time of a recorded program went. */
+void program_page(const struct page *page, const struct program_times *times);
+
+/* One page for the ranks of a run: what holds it back, a line per rank, which rank is slow, and
+ * each finding once. */
+
+/* OUT_OF_MEMORY. */
+enum status diagnosis_ranks(const struct page *page, const struct diagnosis *diagnosis,
+                            const struct diagnosis_view *view);
+
+/* The first finding of a rank that it does not share with the whole run; NULL: none. */
+const struct finding *diagnosis_rank_finding(const struct diagnosis *diagnosis, int which);
+
+/* Says in a sentence or two which rank the others wait for, how long, and what that costs; or that
+ * none is slow. */
+enum { SLOW_RANK_TEXT = 640 };
+void slow_rank_text(char *text, size_t size, const struct diagnosis *diagnosis);
+
+/* A part of a trace (excerpt.h) drawn in characters: steps, phases, threads, streams, and why the
+ * device was idle.
+ *
+ * A character stands for an equal part of the time and shows what took most of it: a capital letter
+ * or "#" where that is half of it or more, a small letter or "+" where it is less. Only letters
+ * that are in the drawing are explained below it. */
+
+/* As a part of a page, with a heading. At most `steps` steps, at least one. OUT_OF_MEMORY. */
+enum status timeline_text(const struct page *page, const struct summary *summary, int steps);

@@ -1,12 +1,11 @@
 /* The page of a run: doubts, a line per rank, the slow rank, the timeline, and each finding once,
  * with the ranks that have it. */
-#include "harness/desk/page/tables/diagnosis_tables.h"
+#include "harness/desk/page/diagnosis_page.h"
 
 #include "harness/base/figures/quantity.h"
 #include "harness/base/words/text.h"
 #include "harness/desk/analysis/summary.h"
 #include "harness/desk/diagnosis/program_times.h"
-#include "harness/desk/page/diagnosis_page.h"
 #include "harness/text/page_rows.h"
 
 #include <math.h>

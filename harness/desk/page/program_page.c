@@ -1,5 +1,5 @@
 /* The first table of a recording's page: the program's wall time in parts that sum to it. */
-#include "harness/desk/page/tables/diagnosis_tables.h"
+#include "harness/desk/page/diagnosis_page.h"
 
 #include "harness/base/figures/quantity.h"
 #include "harness/text/page.h"

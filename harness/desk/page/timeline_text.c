@@ -4,6 +4,7 @@
 #include "harness/base/figures/quantity.h"
 #include "harness/base/words/text.h"
 #include "harness/desk/analysis/excerpt.h"
+#include "harness/desk/page/diagnosis_page.h"
 #include "harness/desk/page/tables/diagnosis_tables.h"
 
 #include <ctype.h>

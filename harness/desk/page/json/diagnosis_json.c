@@ -5,7 +5,7 @@
 
 #include "harness/desk/diagnosis/checklist.h"
 #include "harness/desk/diagnosis/digest/diagnosis_members.h"
-#include "harness/desk/page/tables/diagnosis_tables.h"
+#include "harness/desk/page/diagnosis_page.h"
 #include "harness/text/catalogue.h"
 
 #include <math.h>

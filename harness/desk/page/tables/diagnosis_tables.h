@@ -8,8 +8,6 @@
 
 #include "harness/desk/analysis/summary.h"
 #include "harness/desk/diagnosis/diagnosis.h"
-#include "harness/desk/diagnosis/program_times.h"
-#include "harness/desk/page/diagnosis_page.h"
 #include "harness/text/page.h"
 
 /* Those of which the trace has something; the first rows of each. */
@@ -57,31 +55,3 @@ struct longest_gaps longest_gaps_of(struct arena *arena, const struct summary *s
 /* A table of the first few: when each begins, in the file's microseconds, between which work, what
  * the host did and in which line of the program. Nothing, if no device works in the trace. */
 void longest_gaps_print(const struct page *page, const struct summary *summary);
-
-/* Where the wall time of a recorded program went. */
-void program_page(const struct page *page, const struct program_times *times);
-
-/* One page for the ranks of a run: what holds it back, a line per rank, which rank is slow, and
- * each finding once. */
-
-/* OUT_OF_MEMORY. */
-enum status diagnosis_ranks(const struct page *page, const struct diagnosis *diagnosis,
-                            const struct diagnosis_view *view);
-
-/* The first finding of a rank that it does not share with the whole run; NULL: none. */
-const struct finding *diagnosis_rank_finding(const struct diagnosis *diagnosis, int which);
-
-/* Says in a sentence or two which rank the others wait for, how long, and what that costs; or that
- * none is slow. */
-enum { SLOW_RANK_TEXT = 640 };
-void slow_rank_text(char *text, size_t size, const struct diagnosis *diagnosis);
-
-/* A part of a trace (excerpt.h) drawn in characters: steps, phases, threads, streams, and why the
- * device was idle.
- *
- * A character stands for an equal part of the time and shows what took most of it: a capital letter
- * or "#" where that is half of it or more, a small letter or "+" where it is less. Only letters
- * that are in the drawing are explained below it. */
-
-/* As a part of a page, with a heading. At most `steps` steps, at least one. OUT_OF_MEMORY. */
-enum status timeline_text(const struct page *page, const struct summary *summary, int steps);
