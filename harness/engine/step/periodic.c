@@ -3,6 +3,8 @@
  *
  * It also says how long a window must be to hold the same work as every other one: a common
  * multiple of all periods. */
+#include "harness/engine/step/periodic.h"
+
 #include "harness/engine/data/sequences.h"
 #include "harness/engine/step/training_parts.h"
 
