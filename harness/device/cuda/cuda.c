@@ -13,7 +13,6 @@
 #include "harness/device/cuda/cuda.h"
 
 #include "harness/base/system/machine.h"
-#include "harness/device/cuda/cuda_attention.h"
 #include "harness/device/cuda/cuda_collective.h"
 #include "harness/device/cuda/cuda_gemm.h"
 #include "harness/device/cuda/cuda_memory.h"

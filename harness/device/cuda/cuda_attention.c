@@ -10,7 +10,7 @@
  * follow would meet them.
  *
  * It compiles against cuDNN 9.19; an H200 has run it, and its calls are tested over a stand-in. */
-#include "harness/device/cuda/cuda_attention.h"
+#include "harness/device/cuda/cuda.h"
 
 #include "harness/device/cuda/attention/attention_graph.h"
 #include "harness/device/plugin/attention_shape.h"

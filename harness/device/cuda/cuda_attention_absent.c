@@ -1,5 +1,5 @@
 /* Built where cuDNN's headers are missing: there is no library's attention then. */
-#include "harness/device/cuda/cuda_attention.h"
+#include "harness/device/cuda/cuda.h"
 
 #include <stdio.h>
 
