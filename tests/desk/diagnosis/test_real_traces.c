@@ -4,7 +4,7 @@
 #include "harness/desk/diagnosis/finding_place.h"
 #include "harness/desk/diagnosis/findings.h"
 #include "harness/desk/diagnosis/rules/rules.h"
-#include "harness/desk/read/reader.h"
+#include "tests/desk/diagnosis/made/found_findings.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <cjson/cJSON.h>
@@ -15,6 +15,14 @@ enum { SKIPPED = 77, EXPECTED_MAX = 1 << 20 };
 static char folder[3000];
 static cJSON *expected;
 
+static struct analysed read_trace(const char *name)
+{
+    char path[4096];
+
+    snprintf(path, sizeof path, "%s/%s.json.gz", folder, name);
+    return analysed_read(path);
+}
+
 /* Traces that write whole microseconds match exactly; others were summed in fractions. */
 static double tolerance_us(const struct trace_file *trace)
 {
@@ -24,7 +32,7 @@ static double tolerance_us(const struct trace_file *trace)
     return 0;
 }
 
-static void check_us(const char *trace, const char *what, int64_t ns, double us, double tolerance)
+static void check_time(const char *trace, const char *what, int64_t ns, double us, double tolerance)
 {
     if (!(fabs((double)ns / 1000 - us) <= tolerance))
         fail_msg("%s: %s is %.3f us, not %.3f", trace, what, (double)ns / 1000, us);
@@ -51,7 +59,7 @@ static void check_temporal(const char *name, const cJSON *wanted, const struct t
     for (size_t i = 0; i < ARRAY_SIZE(figures); i++) {
         const cJSON *figure = cJSON_GetObjectItem(wanted, figures[i].key);
         assert_true(cJSON_IsNumber(figure));
-        check_us(name, figures[i].key, figures[i].ns, figure->valuedouble,
+        check_time(name, figures[i].key, figures[i].ns, figure->valuedouble,
                  tolerance_us(timeline->trace));
     }
 }
@@ -67,17 +75,17 @@ static void check_steps(const char *name, const cJSON *wanted, const struct step
         return;
     }
     assert_int_equal(steps->count, cJSON_GetObjectItem(wanted, "count")->valueint);
-    check_us(name, "shortest step", steps->min_ns,
+    check_time(name, "shortest step", steps->min_ns,
              cJSON_GetObjectItem(wanted, "min_us")->valuedouble, tolerance);
-    check_us(name, "longest step", steps->max_ns,
+    check_time(name, "longest step", steps->max_ns,
              cJSON_GetObjectItem(wanted, "max_us")->valuedouble, tolerance);
-    check_us(name, "mean step", llround(steps->mean_ns),
+    check_time(name, "mean step", llround(steps->mean_ns),
              cJSON_GetObjectItem(wanted, "mean_us")->valuedouble, tolerance + 0.001);
     for (int i = 0; i < steps->count; i++) {
         const struct step *step = &steps->items[i];
         double share = 100 * (double)step->busy_ns / (double)step->duration_ns;
         int64_t sum = 0;
-        check_us(name, "step", step->duration_ns, cJSON_GetArrayItem(durations, i)->valuedouble,
+        check_time(name, "step", step->duration_ns, cJSON_GetArrayItem(durations, i)->valuedouble,
                  tolerance);
         for (int part = 0; part < STEP_PART_COUNT; part++) {
             assert_true(step->part_ns[part] >= 0);
@@ -107,33 +115,25 @@ static void check_streams(const cJSON *wanted, const struct timeline *timeline)
 
 static void check_trace(const cJSON *wanted)
 {
-    char path[4096];
-    struct trace_file *trace = NULL;
-    struct arena *arena = arena_open();
-    struct timeline timeline;
-    struct steps steps;
+    struct analysed analysed = read_trace(wanted->string);
+    const struct trace_file *trace = analysed.trace;
+    const struct timeline *timeline = &analysed.timeline;
     int64_t causes = 0;
-    const cJSON *streams = cJSON_GetObjectItem(wanted, "streams");
 
-    snprintf(path, sizeof path, "%s/%s.json.gz", folder, wanted->string);
-    assert_ok(trace_file_read(&trace, path, NULL));
     assert_false(trace->partial);
-    assert_int_equal(trace->bad_count, 0);
     assert_int_equal(trace->event_count + trace->other_count,
                      cJSON_GetObjectItem(wanted, "n_events")->valueint);
-    timeline = timeline_of(arena, trace);
-    assert_int_equal(timeline.work_count,
+    assert_int_equal(timeline->work_count,
                      cJSON_GetObjectItem(wanted, "n_gpu_activities")->valueint);
-    check_streams(streams, &timeline);
-    if (timeline.work_count > 0)
-        check_temporal(wanted->string, cJSON_GetObjectItem(wanted, "temporal"), &timeline);
+    check_streams(cJSON_GetObjectItem(wanted, "streams"), timeline);
+    if (timeline->work_count > 0)
+        check_temporal(wanted->string, cJSON_GetObjectItem(wanted, "temporal"), timeline);
     for (int cause = 0; cause < IDLE_CAUSE_COUNT; cause++)
-        causes += timeline.all.idle_cause_ns[cause];
-    assert_int_equal(causes, timeline.all.idle_ns);
-    steps = steps_of(arena, &timeline);
-    check_steps(wanted->string, cJSON_GetObjectItem(wanted, "steps"), &steps, tolerance_us(trace));
-    arena_close(arena);
-    trace_file_close(trace);
+        causes += timeline->all.idle_cause_ns[cause];
+    assert_int_equal(causes, timeline->all.idle_ns);
+    check_steps(wanted->string, cJSON_GetObjectItem(wanted, "steps"), &analysed.steps,
+                tolerance_us(trace));
+    test_release();
 }
 
 TEST(every_trace_has_the_numbers_that_others_computed)
@@ -147,31 +147,15 @@ TEST(every_trace_has_the_numbers_that_others_computed)
 /* By eye: each gap of this trace ends with work that was launched after the gap began. */
 TEST(a_host_bound_trace_idles_for_the_host)
 {
-    char path[4096];
-    struct trace_file *trace = NULL;
-    struct arena *arena = arena_open();
-    struct timeline timeline;
+    struct analysed analysed = read_trace("h100_bert_small");
+    const struct usage *all = &analysed.timeline.all;
 
-    snprintf(path, sizeof path, "%s/h100_bert_small.json.gz", folder);
-    assert_ok(trace_file_read(&trace, path, NULL));
-    timeline = timeline_of(arena, trace);
-    assert_int_equal(timeline.all.idle_cause_ns[IDLE_HOST_WAIT], timeline.all.idle_ns);
-    arena_close(arena);
-    trace_file_close(trace);
+    assert_int_equal(all->idle_cause_ns[IDLE_HOST_WAIT], all->idle_ns);
 }
 
-/* Reads and judges a trace; the arena has all of it. */
-static struct findings judge(const char *name, struct trace_file **trace, struct arena *arena,
-                             struct summary *summary)
+static struct found judge(const char *name)
 {
-    char path[4096];
-    struct facts facts;
-
-    snprintf(path, sizeof path, "%s/%s.json.gz", folder, name);
-    assert_ok(trace_file_read(trace, path, NULL));
-    *summary = summary_of(arena, *trace);
-    facts = facts_of(summary, 1, 0);
-    return findings_of(&facts);
+    return found_judge_trace(read_trace(name));
 }
 
 /* An engineer's verdict on each, from its numbers and by looking at it. */
@@ -216,18 +200,15 @@ TEST(the_first_finding_is_what_an_engineer_would_say)
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        struct trace_file *trace = NULL;
-        struct arena *arena = arena_open();
-        struct summary summary;
-        struct findings findings = judge(cases[i].trace, &trace, arena, &summary);
-        assert_true(findings.count > 0);
-        if (strcmp(findings.items[0].id, cases[i].first) != 0)
-            fail_msg("%s: %s", cases[i].trace, findings.items[0].id);
-        assert_true(findings.items[0].severity >= cases[i].least);
-        assert_string_equal(bottleneck_name(findings.headline.bottleneck), cases[i].bottleneck);
-        assert_string_equal(findings.healthy, "");
-        arena_close(arena);
-        trace_file_close(trace);
+        struct found found = judge(cases[i].trace);
+        const struct findings *findings = &found.findings;
+        assert_true(findings->count > 0);
+        if (strcmp(findings->items[0].id, cases[i].first) != 0)
+            fail_msg("%s: %s", cases[i].trace, findings->items[0].id);
+        assert_true(findings->items[0].severity >= cases[i].least);
+        assert_string_equal(bottleneck_name(findings->headline.bottleneck), cases[i].bottleneck);
+        assert_string_equal(findings->healthy, "");
+        test_release();
     }
 }
 
@@ -235,19 +216,15 @@ TEST(the_first_finding_is_what_an_engineer_would_say)
 TEST(the_gain_of_loading_is_that_of_the_pair)
 {
     const double measured_ms = 27.4;
-    struct trace_file *trace = NULL;
-    struct arena *arena = arena_open();
-    struct summary summary;
-    struct findings findings = judge("v100_resnet50_workers0", &trace, arena, &summary);
-    const struct finding *loading = findings_find(&findings, "data_loading");
+    struct found found = judge("v100_resnet50_workers0");
+    const struct finding *loading = found_find(&found, "data_loading");
+    const struct idle *idle = &found.summary.idle;
     double step_ms =
-        (double)(summary.idle.end_ns - summary.idle.start_ns) / (double)summary.steps.count / 1e6;
+        (double)(idle->end_ns - idle->start_ns) / (double)found.summary.steps.count / 1e6;
 
     assert_non_null(loading);
     assert_true(fabs(step_ms * (1 - 1 / loading->predicted_gain) - measured_ms) <=
                 0.2 * measured_ms);
-    arena_close(arena);
-    trace_file_close(trace);
 }
 
 /* Replayed unchanged, each takes as long as it took: within 2%. */
@@ -257,63 +234,45 @@ TEST(a_replay_gives_back_the_trace)
 
     cJSON_ArrayForEach(wanted, expected)
     {
-        char path[4096];
-        struct trace_file *trace = NULL;
-        struct arena *arena = arena_open();
-        struct summary summary;
-        double recorded_ns;
-        snprintf(path, sizeof path, "%s/%s.json.gz", folder, wanted->string);
-        assert_ok(trace_file_read(&trace, path, NULL));
-        summary = summary_of(arena, trace);
-        recorded_ns = (double)(summary.graph.end_ns - summary.graph.start_ns);
-        assert_true(fabs(replay(arena, &summary.graph, NULL, 0, NULL).first_ns / recorded_ns - 1) <=
-                    0.02);
-        arena_close(arena);
-        trace_file_close(trace);
+        struct analysed analysed = read_trace(wanted->string);
+        struct summary summary = summary_of(analysed.arena, analysed.trace);
+        double recorded_ns = (double)(summary.graph.end_ns - summary.graph.start_ns);
+        double first_ns = replay(analysed.arena, &summary.graph, NULL, 0, NULL).first_ns;
+        assert_true(fabs(first_ns / recorded_ns - 1) <= 0.02);
+        test_release();
     }
 }
 
 /* The work behind two waits, and what the others cost: both are said, each with its time. */
 TEST(two_readings_are_both_said)
 {
-    struct trace_file *trace = NULL;
-    struct arena *arena = arena_open();
-    struct summary summary;
-    struct findings findings = judge("a100_sam_masks", &trace, arena, &summary);
-    const struct finding *wait = findings_find(&findings, "host_sync");
+    struct found found = judge("a100_sam_masks");
+    const struct finding *wait = found_find(&found, "host_sync");
 
     assert_non_null(wait);
     assert_non_null(strstr(wait->evidence, "after 2 of these waits it works for 87"));
-    assert_string_equal(findings.items[0].id, "host_work");
+    assert_string_equal(found.findings.items[0].id, "host_work");
     assert_null(strstr(wait->title, "every step"));
-    arena_close(arena);
-    trace_file_close(trace);
 }
 
 /* The first work of the step comes 269 ms after it began: nearly all of that is in one function. */
 TEST(the_longest_gap_names_its_line)
 {
-    char path[4096], text[384];
-    struct trace_file *trace = NULL;
-    struct arena *arena = arena_open();
-    struct summary summary;
+    struct analysed analysed = read_trace("mi300_timesformer");
+    struct summary summary = summary_of(analysed.arena, analysed.trace);
+    char text[384];
     struct idle_gap first = { .start_ns = 0 };
     struct call_place place;
 
-    snprintf(path, sizeof path, "%s/mi300_timesformer.json.gz", folder);
-    assert_ok(trace_file_read(&trace, path, NULL));
-    summary = summary_of(arena, trace);
     first.start_ns = summary.idle.start_ns;
     first.end_ns = summary.timeline.work[0].event->start_ns;
     first.time.idle_ns = first.end_ns - first.start_ns;
     assert_true(first.time.idle_ns > 268000000);
-    place = finding_place_of_gap(arena, &summary, &first);
+    place = finding_place_of_gap(analysed.arena, &summary, &first);
     call_place_text(text, sizeof text, &place);
     assert_string_equal(text,
                         ".../model/adapters/pipeline/model.py:40 in run_on_input, __call__()");
     assert_true(place.share > 0.95);
-    arena_close(arena);
-    trace_file_close(trace);
 }
 
 /* By the names of their kernels: BERT and four other transformers, and no ResNet or perceptron.
@@ -327,13 +286,10 @@ TEST(transformers_are_known_and_their_kernels_classed)
 
     cJSON_ArrayForEach(wanted, expected)
     {
-        struct trace_file *trace = NULL;
-        struct arena *arena = arena_open();
-        struct summary summary;
-        const struct mix *mix = &summary.mix;
+        struct found found = judge(wanted->string);
+        const struct mix *mix = &found.summary.mix;
         int64_t sum = 0;
         bool is_transformer = false;
-        judge(wanted->string, &trace, arena, &summary);
         for (size_t i = 0; i < ARRAY_SIZE(transformers); i++)
             is_transformer = is_transformer || strcmp(wanted->string, transformers[i]) == 0;
         if (mix->is_transformer != is_transformer || (is_transformer && mix->trains))
@@ -343,8 +299,7 @@ TEST(transformers_are_known_and_their_kernels_classed)
         if (is_transformer && !(mix->ns[CLASS_OTHER] <= 0.15 * (double)mix->all_ns))
             fail_msg("%s: %.3g of the work has no class", wanted->string,
                      (double)mix->ns[CLASS_OTHER] / (double)mix->all_ns);
-        arena_close(arena);
-        trace_file_close(trace);
+        test_release();
     }
 }
 
