@@ -95,7 +95,7 @@ static enum status open_set(struct bench_work *work, int copy)
         at += (size_t)elements_of(own, i);
     }
     return optimizer_open(&set->optimizer, &config, set->parameters, own->tensors, NULL,
-                       own->allocator, work->stream);
+                          own->allocator, work->stream);
 }
 
 /* The first update of weight w, in double precision: m and v are the gradient and its square, less

@@ -99,8 +99,8 @@ TEST(the_steps_products_count_as_their_benches_do)
 
     for (size_t i = 0; i < ARRAY_SIZE(pairs); i++) {
         int found = 0;
-        assert_ok(bench_measure(&result, bench_named(pairs[i].bench), encoder->shape.width,
-                                       *state, &settings));
+        assert_ok(bench_measure(&result, bench_named(pairs[i].bench), encoder->shape.width, *state,
+                                &settings));
         for (int op = 0; op < encoder->op_count; op++) {
             if (strcmp(encoder->ops[op].name, pairs[i].op) != 0)
                 continue;

@@ -56,7 +56,7 @@ static int open_device(void **state)
     OK(test_device_open(&fixture.device, &options));
     assert_ok(stream_create(fixture.device, &fixture.stream));
     assert_ok(device_alloc(fixture.device, NULL, ALLOCATE_DIRECT, LONGEST * sizeof(float),
-                                  (void **)&fixture.data));
+                           (void **)&fixture.data));
     fixture.host = malloc(LONGEST * sizeof(float));
     assert_non_null(fixture.host);
     *state = &fixture;
@@ -81,9 +81,11 @@ static void collect(struct fixture *fixture, enum collective_kind kind, int64_t 
     const struct collective collective = { kind, fixture->data, count, .dtype = DTYPE_F32 };
 
     for (int64_t i = 0; i < count; i++) fixture->host[i] = value(ranks_rank(), i);
-    assert_ok(device_copy(fixture->stream, COPY_HOST_TO_DEVICE, fixture->data, fixture->host, bytes));
+    assert_ok(
+        device_copy(fixture->stream, COPY_HOST_TO_DEVICE, fixture->data, fixture->host, bytes));
     assert_ok(device_collective(fixture->stream, &collective));
-    assert_ok(device_copy(fixture->stream, COPY_DEVICE_TO_HOST, fixture->host, fixture->data, bytes));
+    assert_ok(
+        device_copy(fixture->stream, COPY_DEVICE_TO_HOST, fixture->host, fixture->data, bytes));
 }
 
 static void assert_same(float got, float wanted, int64_t i)
@@ -440,9 +442,11 @@ static void collectives_are_in_the_order_of_their_stream(void **state)
     assert_ok(device_memset(fixture->stream, fixture->data, 0, 4096 * sizeof(float)));
     for (int i = 0; i < 3; i++) {
         assert_ok(device_collective(fixture->stream, &collective));
-        assert_ok(device_memset(fixture->stream, fixture->data, i == 2 ? 0x3f : 0, 4096 * sizeof(float)));
+        assert_ok(
+            device_memset(fixture->stream, fixture->data, i == 2 ? 0x3f : 0, 4096 * sizeof(float)));
     }
-    assert_ok(device_copy(fixture->stream, COPY_DEVICE_TO_HOST, &first, fixture->data, sizeof first));
+    assert_ok(
+        device_copy(fixture->stream, COPY_DEVICE_TO_HOST, &first, fixture->data, sizeof first));
     assert_same(first, 0x1.7e7e7ep-1f, 0); /* all bytes 0x3f */
 }
 
@@ -508,14 +512,13 @@ static void a_graph_runs_them_again(struct fixture *fixture)
     for (int i = 0; i < COUNT; i++) fixture->host[i] = 1;
     for (int i = 0; i < LAUNCHES; i++) wanted *= (float)ranks;
     assert_ok(device_copy(fixture->stream, COPY_HOST_TO_DEVICE, fixture->data, fixture->host,
-                                 COUNT * sizeof(float)));
+                          COUNT * sizeof(float)));
     assert_ok(graph_begin(fixture->stream));
     assert_ok(device_collective(fixture->stream, &collective));
     assert_ok(graph_end(fixture->stream, &graph));
-    for (int i = 0; i < LAUNCHES; i++)
-        assert_ok(graph_launch(fixture->stream, graph));
+    for (int i = 0; i < LAUNCHES; i++) assert_ok(graph_launch(fixture->stream, graph));
     assert_ok(device_copy(fixture->stream, COPY_DEVICE_TO_HOST, fixture->host, fixture->data,
-                                 COUNT * sizeof(float)));
+                          COUNT * sizeof(float)));
     graph_destroy(graph);
     for (int i = 0; i < COUNT; i++) assert_same(fixture->host[i], wanted, i);
 }

@@ -126,7 +126,7 @@ static void assert_filled(const struct bench *bench, const struct row *row)
         return;
     assert_ok(device_copy(bench->stream, COPY_DEVICE_TO_HOST, ends[0], row->address, bytes));
     assert_ok(device_copy(bench->stream, COPY_DEVICE_TO_HOST, ends[1],
-                                 row->address + row->bytes - bytes, bytes));
+                          row->address + row->bytes - bytes, bytes));
     for (size_t i = 0; i < bytes; i++) {
         assert_int_equal(ends[0][i], row->byte);
         assert_int_equal(ends[1][i], row->byte);

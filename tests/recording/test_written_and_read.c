@@ -94,17 +94,17 @@ TEST(rows_written_are_rows_read)
     total_ns = record_kernels(trace);
     trace_end(trace);
     assert_ok(kineto_write(path, trace,
-                                  &(struct kineto_about){ .name = "test",
-                                                          .settings = "a=b",
-                                                          .device = &device,
-                                                          .memory_budget = 900,
-                                                          .peak_flops_per_second = 1e12,
-                                                          .copy_bytes_per_second = 2e11,
-                                                          .steps = 20,
-                                                          .windows = 5,
-                                                          .step_time_us = 200,
-                                                          .traced_step_time_us = 205,
-                                                          .spread = 0.25 }));
+                           &(struct kineto_about){ .name = "test",
+                                                   .settings = "a=b",
+                                                   .device = &device,
+                                                   .memory_budget = 900,
+                                                   .peak_flops_per_second = 1e12,
+                                                   .copy_bytes_per_second = 2e11,
+                                                   .steps = 20,
+                                                   .windows = 5,
+                                                   .step_time_us = 200,
+                                                   .traced_step_time_us = 205,
+                                                   .spread = 0.25 }));
     assert_ok(trace_file_read(&file, path, NULL));
     assert_int_equal(file->bad_count, 0);
     assert_false(file->partial);

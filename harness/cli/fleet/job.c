@@ -3,13 +3,13 @@
  * All memory of the job is in one arena. The digests are read one by one into it; then judge_job()
  * lays them beside each other in one arena_run(), so that a lack of memory anywhere ends the work
  * at one place. */
+#include "harness/fleet/job/job.h"
 #include "harness/cli/fleet/job_document.h"
 #include "harness/cli/line/commands.h"
 #include "harness/cli/line/flags.h"
 #include "harness/cli/traces/html_page.h"
 #include "harness/desk/files/trace_paths.h"
 #include "harness/fleet/job/job_output.h"
-#include "harness/fleet/job/job.h"
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -100,7 +100,7 @@ enum status machine_files_read(struct machine_files *files, node_reader *read, s
 {
     TRY(rows_make(&files->skipped, files->count));
     return fleet_make(fleet, read, (const char *const *)files->paths, files->count, keep_skipped,
-                   files);
+                      files);
 }
 
 void machine_files_release(struct machine_files *files)

@@ -23,9 +23,9 @@
 
 /* --- Why new is slower, from traces --- */
 
-/* For --explain, and as one line below a row that got slower. Traces of both sides are paired by the
- * names of their files, and each pair is compared by trace_change.h. One trace on each side makes a
- * pair whatever their names are. */
+/* For --explain, and as one line below a row that got slower. Traces of both sides are paired by
+ * the names of their files, and each pair is compared by trace_change.h. One trace on each side
+ * makes a pair whatever their names are. */
 enum { NAME_MOST = 256 };
 
 /* "item_sync.before" of "traces/item_sync.before.json.gz". */

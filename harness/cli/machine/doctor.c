@@ -3,6 +3,7 @@
  * The checks are in harness/lab/doctor; this file calls them in their order, from what costs
  * nothing to what keeps the device busy, and prints each row when it is known. `cuda:all` and
  * `cpu:all` are left to doctor_all.h, which starts this command once for each device. */
+#include "harness/lab/doctor/doctor.h"
 #include "harness/base/figures/quantity.h"
 #include "harness/base/rows.h"
 #include "harness/base/words/text.h"
@@ -18,7 +19,6 @@
 #include "harness/fleet/devices/soak.h"
 #include "harness/lab/doctor/gpu.h"
 #include "harness/lab/doctor/host/host.h"
-#include "harness/lab/doctor/doctor.h"
 #include "harness/lab/experiment/parent/progress.h"
 #include "harness/text/machine_context.h"
 

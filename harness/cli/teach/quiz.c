@@ -329,7 +329,7 @@ static enum status run_quiz(void *context, int *exit_code)
              quiz->kernels ? "there are" : "the result has", quiz->sets.count,
              quiz->kernels ? "kernels" : "traces");
     return quiz->sheet > 0 ? write_sheet(quiz)
-                        : ask(quiz, &quiz->sets.items[quiz->page > 0 ? quiz->page - 1 : 0]);
+                           : ask(quiz, &quiz->sets.items[quiz->page > 0 ? quiz->page - 1 : 0]);
 }
 
 static void release_quiz(void *context)

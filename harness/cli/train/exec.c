@@ -109,7 +109,7 @@ static enum status run_exec(void *context, int *exit_code)
     if (ranks_rank() > 0) /* The records come from the first rank. */
         exec->record_fd = -1;
     return exec->trace != NULL ? trace_scenario(exec, scenario, &protocol)
-                            : timing_child(scenario, &protocol, exec->variant, exec->record_fd);
+                               : timing_child(scenario, &protocol, exec->variant, exec->record_fd);
 }
 
 #define AT(member) .offset = offsetof(struct exec, member)

@@ -3,6 +3,7 @@
  * Everything that could refuse the whole run is tried first: the names, the device, the images, the
  * result folder. The result file is written anew after each scenario, so an early end costs only
  * the scenario that runs. */
+#include "harness/cli/train/run.h"
 #include "harness/base/rows.h"
 #include "harness/bench/interrupt.h"
 #include "harness/cli/job/choose.h"
@@ -10,7 +11,6 @@
 #include "harness/cli/job/run_data.h"
 #include "harness/cli/line/commands.h"
 #include "harness/cli/train/rounds_of.h"
-#include "harness/cli/train/run.h"
 #include "harness/lab/experiment/parent/experiment.h"
 #include "harness/lab/experiment/parent/measured_roofs.h"
 #include "harness/lab/experiment/parent/progress.h"

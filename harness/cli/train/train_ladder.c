@@ -5,8 +5,8 @@
 #include "harness/base/words/text.h"
 #include "harness/bench/interrupt.h"
 #include "harness/cli/train/train_output.h"
-#include "harness/lab/experiment/result.h"
 #include "harness/lab/experiment/parent/progress.h"
+#include "harness/lab/experiment/result.h"
 #include "harness/lab/search/ladder.h"
 #include "harness/text/wrap.h"
 

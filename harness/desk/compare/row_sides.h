@@ -8,8 +8,8 @@
  *
  * The noise of a run is its relative standard deviation
  * - between the runs of one side, where a side has several: as all rows tell together
- *   (run_noise_learn()), or, where rows are few or not in all files, as the row tells alone; but no less
- *   than the best of so many repetitions can vary by itself;
+ *   (run_noise_learn()), or, where rows are few or not in all files, as the row tells alone; but no
+ * less than the best of so many repetitions can vary by itself;
  * - of one file against one file not known, since nobody saw two runs of one side. How far
  *   repetitions vary within a run says little about it: of 21 pairs of quick runs of one program on
  *   two busy cores, 9 had rows of the same work that differed 1.6 to 3.5 times, by more than

@@ -137,7 +137,7 @@ static enum status put_chunk(const struct staged *staged, size_t chunk)
         part.to = (unsigned char *)copy->to + offset;
     }
     return put_copy(staged->stream, &part, staged->call,
-                 &staged->stream->staging_tickets[chunk % STAGING_SLOTS]);
+                    &staged->stream->staging_tickets[chunk % STAGING_SLOTS]);
 }
 
 /* A copy from or to pageable memory goes through a few staging buffers, as drivers do it: the

@@ -466,8 +466,9 @@ enum status gemm_scratch_open(struct gemm_scratch **result, struct cpu_gemms *ge
         FAIL(STATUS_OUT_OF_MEMORY, "no host memory for a stream's matrix products");
     *result = scratch;
     scratch->gemms = gemms;
-    return dnnl_check(dnnl_stream_create(&scratch->stream, gemms->engine, dnnl_stream_default_flags),
-                   "creating its stream");
+    return dnnl_check(
+        dnnl_stream_create(&scratch->stream, gemms->engine, dnnl_stream_default_flags),
+        "creating its stream");
 }
 
 void gemm_scratch_close(struct gemm_scratch *scratch)

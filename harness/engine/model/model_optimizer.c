@@ -104,10 +104,11 @@ static enum status allocate_state(struct optimizer *optimizer)
         TRY(alloc_floats(optimizer, MEMORY_WORKSPACE, longest, &optimizer->work));
     TRY(allocator_alloc(optimizer->allocator, MEMORY_OPTIMIZER, sizeof *optimizer->state,
                         (void **)&optimizer->state));
-    return device_copy(optimizer->stream, COPY_HOST_TO_DEVICE, optimizer->state,
-                    &(struct step_state){
-                        .step = -1, .loss_scale = scales_loss(optimizer) ? LOSS_SCALE_FIRST : 1 },
-                    sizeof *optimizer->state);
+    return device_copy(
+        optimizer->stream, COPY_HOST_TO_DEVICE, optimizer->state,
+        &(struct step_state){ .step = -1,
+                              .loss_scale = scales_loss(optimizer) ? LOSS_SCALE_FIRST : 1 },
+        sizeof *optimizer->state);
 }
 
 /* The row of the chunk that begins at element `at` of a parameter. Those that other ranks update
@@ -298,7 +299,7 @@ static enum status queue_norm(struct optimizer *optimizer)
     if (optimizer->is_shared)
         TRY(device_collective(optimizer->stream, &all_reduce));
     return optimizer->config.clips_on_device ? finish_norm(optimizer, optimizer->config.max_norm)
-                                          : clip_from_host(optimizer);
+                                             : clip_from_host(optimizer);
 }
 
 static enum status update_tensor(struct optimizer *optimizer, int index)
@@ -333,7 +334,7 @@ static enum status update_tensor_unfused(struct optimizer *optimizer, int index)
     TRY(LAUNCH(stream, dtype, adamw_root, count, .work = work, .v = v));
     TRY(LAUNCH(stream, dtype, adamw_denominator, count, .work = work, .state = state));
     return LAUNCH(stream, dtype, adamw_update, count, .parameter = value->data, .master = p->master,
-               .m = m, .work = work, .state = state);
+                  .m = m, .work = work, .state = state);
 }
 
 enum status optimizer_update(struct optimizer *optimizer)

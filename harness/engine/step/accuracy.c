@@ -27,7 +27,7 @@ static enum status open_accuracy(struct training *training)
     TRY(host_alloc(training->device, true, tensor_bytes(encoder->logits),
                    &training->accuracy->logits));
     return host_alloc(training->device, true, (size_t)encoder->shape.samples * sizeof(int32_t),
-                   (void **)&training->accuracy->labels);
+                      (void **)&training->accuracy->labels);
 }
 
 static void close_accuracy(struct training *training)

@@ -73,9 +73,9 @@ static enum status copy_all(struct training *training, copy_function *copy, enum
             TRY(copy(training->compute, kind, saves ? (void *)state : device[j],
                      saves ? (void *)device[j] : state, bytes));
     }
-    return copy(training->compute, kind, saves ? (void *)state : optimizer_state(training->optimizer),
-             saves ? (void *)optimizer_state(training->optimizer) : state,
-             sizeof(struct step_state));
+    return copy(
+        training->compute, kind, saves ? (void *)state : optimizer_state(training->optimizer),
+        saves ? (void *)optimizer_state(training->optimizer) : state, sizeof(struct step_state));
 }
 
 enum status state_copy(struct training *training, char *state, bool blocking)

@@ -83,8 +83,8 @@ static enum status open_input(struct training *training)
         training->loader = NULL;
     }
     return transfer_open(&training->transfer, &training->config.transfer, training->compute,
-                      training->allocator, &training->layout,
-                      training->config.loader.input != INPUT_RESIDENT, training->loader);
+                         training->allocator, &training->layout,
+                         training->config.loader.input != INPUT_RESIDENT, training->loader);
 }
 
 /* Buckets move the memory of parameters and gradients, so they come before everything that keeps

@@ -1,10 +1,11 @@
 /* What doctor checks of the device itself: its speed, its results, its records and its links.
  *
- * Its speed is compared with that which a device of its kind should have. The benches measure. The expectations come from other facts: for the CPU device from what the
- * host does without it (host_limits_measure()), for a GPU from its clocks, widths and link. The fastest
- * repetition counts, since a machine that is disturbed is not a slow one. Each row states the least
- * that is ok; below half of it the row fails. A figure that is low while others used the cores is
- * measured once more, and is low at worst: it says nothing about the machine. */
+ * Its speed is compared with that which a device of its kind should have. The benches measure. The
+ * expectations come from other facts: for the CPU device from what the host does without it
+ * (host_limits_measure()), for a GPU from its clocks, widths and link. The fastest repetition
+ * counts, since a machine that is disturbed is not a slow one. Each row states the least that is
+ * ok; below half of it the row fails. A figure that is low while others used the cores is measured
+ * once more, and is low at worst: it says nothing about the machine. */
 #pragma once
 
 #include "harness/base/facts/cpu_times.h"

@@ -9,7 +9,7 @@ static void start(struct side_program *program, const char *script, double secon
     const char *const arguments[] = { "sh", "-c", script, NULL };
 
     assert_ok(side_program_start(program, "/bin/sh", arguments,
-                                        &(struct side_program_options){ .seconds = seconds }));
+                                 &(struct side_program_options){ .seconds = seconds }));
 }
 
 TEST(what_a_program_prints_and_how_it_ends_is_known)
@@ -104,7 +104,7 @@ TEST(a_program_that_is_not_there_ends_with_127)
     struct side_program program;
 
     assert_ok(side_program_start(&program, "/nowhere/nothing", arguments,
-                                        &(struct side_program_options){ .seconds = 30 }));
+                                 &(struct side_program_options){ .seconds = 30 }));
     side_programs_wait(&program, 1, NULL);
     assert_true(side_program_exited(&program, 127));
     side_program_release(&program);

@@ -455,7 +455,8 @@ TEST(a_file_of_aggregates_gives_the_median_and_the_noise_that_it_states)
     struct benchmark_file file;
     const struct benchmark_row *row;
 
-    assert_ok(benchmark_file_read(&file, DATA "/google_benchmark_171_aggregates.json", "real_time"));
+    assert_ok(
+        benchmark_file_read(&file, DATA "/google_benchmark_171_aggregates.json", "real_time"));
     row = benchmark_file_row(&file, "BM_sum");
     assert_non_null(row);
     assert_int_equal(row->count, 0);
@@ -598,7 +599,8 @@ TEST(files_without_a_value_say_what_they_have)
         struct benchmark_file files[SIDES];
         const struct compare_files sides[SIDES] = { { files, 1 }, { files + 1, 1 } };
         for (int j = 0; j < SIDES; j++)
-            assert_ok(benchmark_file_read(&files[j], file_with("none.json", cases[i].text), "real_time"));
+            assert_ok(
+                benchmark_file_read(&files[j], file_with("none.json", cases[i].text), "real_time"));
         assert_int_equal(comparison_make(&comparison, sides, &usual, NULL, NULL), STATUS_BAD_USAGE);
         if (strstr(status_last()->text, cases[i].says) == NULL)
             fail_msg("%s", status_last()->text);
@@ -997,7 +999,8 @@ TEST(a_row_that_some_new_files_lack_fails_the_gate)
                 bool has = j < (side == SIDE_BASE ? cases[i].base : cases[i].after);
                 snprintf(text, sizeof text, rows,
                          has ? "{\"name\":\"0\",\"real_time\":5,\"time_unit\":\"us\"}," : "");
-                assert_ok(benchmark_file_read(&files[side][j], file_with("some.json", text), "real_time"));
+                assert_ok(benchmark_file_read(&files[side][j], file_with("some.json", text),
+                                              "real_time"));
             }
         assert_ok(comparison_make(&comparison, sides, &usual, NULL, NULL));
         for (int j = 0; j < comparison.count; j++)

@@ -74,12 +74,11 @@ static struct history_added add_day(int day, const char *unit, double value, con
         day, day, value * 1.1, unit, value, unit, 2 * value, unit);
     write_file(result_path, "w", text);
     assert_ok(benchmark_file_read(&file, result_path, BENCHMARK_TIME));
-    assert_ok(history_file_add(path,
-                                      &(struct history_adding){ .files = &file,
-                                                                .count = 1,
-                                                                .metric = BENCHMARK_TIME,
-                                                                .commit = commit },
-                                      &added));
+    assert_ok(history_file_add(
+        path,
+        &(struct history_adding){
+            .files = &file, .count = 1, .metric = BENCHMARK_TIME, .commit = commit },
+        &added));
     benchmark_file_release(&file);
     return added;
 }

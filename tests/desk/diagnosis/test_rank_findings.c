@@ -1,8 +1,8 @@
 /* The findings when the traces of several ranks are judged together. */
+#include "harness/desk/diagnosis/diagnosis.h"
 #include "harness/desk/diagnosis/facts/ranks.h"
 #include "harness/desk/diagnosis/findings.h"
 #include "harness/desk/diagnosis/rules/rules.h"
-#include "harness/desk/diagnosis/diagnosis.h"
 #include "tests/desk/diagnosis/made/found_findings.h"
 #include "tests/desk/diagnosis/made/made_loop.h"
 #include "tests/fixtures/cmocka_prelude.h"

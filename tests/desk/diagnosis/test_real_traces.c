@@ -60,7 +60,7 @@ static void check_temporal(const char *name, const cJSON *wanted, const struct t
         const cJSON *figure = cJSON_GetObjectItem(wanted, figures[i].key);
         assert_true(cJSON_IsNumber(figure));
         check_time(name, figures[i].key, figures[i].ns, figure->valuedouble,
-                 tolerance_us(timeline->trace));
+                   tolerance_us(timeline->trace));
     }
 }
 
@@ -76,17 +76,17 @@ static void check_steps(const char *name, const cJSON *wanted, const struct step
     }
     assert_int_equal(steps->count, cJSON_GetObjectItem(wanted, "count")->valueint);
     check_time(name, "shortest step", steps->min_ns,
-             cJSON_GetObjectItem(wanted, "min_us")->valuedouble, tolerance);
+               cJSON_GetObjectItem(wanted, "min_us")->valuedouble, tolerance);
     check_time(name, "longest step", steps->max_ns,
-             cJSON_GetObjectItem(wanted, "max_us")->valuedouble, tolerance);
+               cJSON_GetObjectItem(wanted, "max_us")->valuedouble, tolerance);
     check_time(name, "mean step", llround(steps->mean_ns),
-             cJSON_GetObjectItem(wanted, "mean_us")->valuedouble, tolerance + 0.001);
+               cJSON_GetObjectItem(wanted, "mean_us")->valuedouble, tolerance + 0.001);
     for (int i = 0; i < steps->count; i++) {
         const struct step *step = &steps->items[i];
         double share = 100 * (double)step->busy_ns / (double)step->duration_ns;
         int64_t sum = 0;
         check_time(name, "step", step->duration_ns, cJSON_GetArrayItem(durations, i)->valuedouble,
-                 tolerance);
+                   tolerance);
         for (int part = 0; part < STEP_PART_COUNT; part++) {
             assert_true(step->part_ns[part] >= 0);
             sum += step->part_ns[part];

@@ -31,9 +31,8 @@ static uint32_t track(bool on_device, int64_t process, int64_t thread)
 {
     uint32_t number;
 
-    assert_ok(trace_rows_track(&rows,
-                                      (struct event_track){ on_device, process, process, thread },
-                                      &number));
+    assert_ok(trace_rows_track(&rows, (struct event_track){ on_device, process, process, thread },
+                               &number));
     return number;
 }
 

@@ -7,8 +7,8 @@
  * The stand-in for CUPTI and an empty library come in LD_LIBRARY_PATH, CUDA_HOME or VIRTUAL_ENV. */
 #include "harness/device/cuda/cupti/cupti.h"
 
-#include "harness/device/cuda/cupti/cupti_records.h"
 #include "harness/device/cuda/cupti/cupti_collector.h"
+#include "harness/device/cuda/cupti/cupti_records.h"
 #include "harness/device/cuda/cupti/pm_sampling.h"
 #include "harness/device/plugin/library.h"
 #include "tests/fixtures/cmocka_prelude.h"

@@ -365,8 +365,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(the_drivers_release_is_told_without_a_gpu),
         cmocka_unit_test_setup_teardown(the_slots_node_and_cores_are_linuxs, made_machine_open,
                                         made_machine_close),
-        cmocka_unit_test_setup_teardown(the_distance_between_nodes_is_the_firmwares, made_machine_open,
-                                        made_machine_close),
+        cmocka_unit_test_setup_teardown(the_distance_between_nodes_is_the_firmwares,
+                                        made_machine_open, made_machine_close),
         cmocka_unit_test(an_address_is_written_as_nvml_takes_it),
     };
     const struct CMUnitTest lacking[] = {

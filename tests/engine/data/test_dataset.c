@@ -666,8 +666,7 @@ TEST(sequences_depend_on_seed_split_and_index_alone)
     other.seed++;
     assert_ok(dataset_open(&datasets[0], &sequences));
     assert_ok(dataset_open(&datasets[1], &other));
-    for (int r = 0; r < 3; r++)
-        assert_ok(sample_reader_open(&readers[r], datasets[r / 2]));
+    for (int r = 0; r < 3; r++) assert_ok(sample_reader_open(&readers[r], datasets[r / 2]));
     for (uint32_t i = 100; i-- > 0;) {
         sample_load(readers[0], SPLIT_TRAIN, i, ids[0], &label, &length);
         sample_load(readers[1], SPLIT_HELD_OUT, i, ids[1], &label, &length);

@@ -1,9 +1,9 @@
 /* Rows of `doctor` on machines that are made up: a folder stands for /proc and /sys, and readings
  * of a GPU are given. */
 #include "harness/checks/checks.h"
+#include "harness/lab/doctor/doctor.h"
 #include "harness/lab/doctor/gpu.h"
 #include "harness/lab/doctor/host/host.h"
-#include "harness/lab/doctor/doctor.h"
 #include "tests/fixtures/cmocka_prelude.h"
 #include "tests/fixtures/made/made_machine.h"
 
@@ -708,7 +708,8 @@ TEST(a_low_figure_is_measured_again_if_others_used_the_cores)
         struct played played = cases[i].played;
         struct cpu_loss loss;
         double value;
-        assert_ok(performance_undisturbed(play, &played, cases[i].is_time, cases[i].bound, &value, &loss));
+        assert_ok(performance_undisturbed(play, &played, cases[i].is_time, cases[i].bound, &value,
+                                          &loss));
         assert_int_equal(played.count, cases[i].measured);
         assert_float_equal(value, cases[i].value, 0);
         assert_float_equal(loss.others, cases[i].others, 0);

@@ -1,7 +1,7 @@
 /* Arguments as they are written, one kernel alone, and what fits on a multiprocessor. */
 #include "harness/lab/kernel/kernel_bound.h"
-#include "harness/lab/kernel/kernel_run.h"
 #include "harness/lab/kernel/kernel_counts.h"
+#include "harness/lab/kernel/kernel_run.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <math.h>
@@ -23,8 +23,8 @@ TEST(arguments_are_read)
     int count;
 
     assert_ok(kernel_arguments_parse(arguments, &count,
-                                            "f32[4*1k]:random@7,u32[256]:random<10,i64[3]:iota,"
-                                            "bf16[8]:-1.5,u8[2M],i32:-3,f32:0.5,f64[1]:zero"));
+                                     "f32[4*1k]:random@7,u32[256]:random<10,i64[3]:iota,"
+                                     "bf16[8]:-1.5,u8[2M],i32:-3,f32:0.5,f64[1]:zero"));
     assert_int_equal(count, 8);
     assert_int_equal(arguments[0].count, 4096);
     assert_int_equal(arguments[0].pattern, KERNEL_RANDOM);
@@ -86,7 +86,8 @@ TEST(a_kernel_runs_alone)
                               .arguments = arguments };
     struct kernel_outcome outcome;
 
-    assert_ok(kernel_arguments_parse(arguments, &run.argument_count, "f32[250]:iota,f32[250],i32:250"));
+    assert_ok(
+        kernel_arguments_parse(arguments, &run.argument_count, "f32[250]:iota,f32[250],i32:250"));
     assert_ok(kernel_run(&run, &outcome));
     assert_int_equal(outcome.finding.kind, SIMT_NONE);
     assert_string_equal(outcome.kernel_name, "doubled");
@@ -100,7 +101,8 @@ TEST(a_kernel_runs_alone)
     kernel_outcome_release(&outcome);
 
     run.blocks[0] = 5;
-    assert_ok(kernel_arguments_parse(arguments, &run.argument_count, "f32[250]:iota,f32[250],i32:300"));
+    assert_ok(
+        kernel_arguments_parse(arguments, &run.argument_count, "f32[250]:iota,f32[250],i32:300"));
     assert_ok(kernel_run(&run, &outcome));
     assert_int_equal(outcome.finding.kind, SIMT_OUT_OF_BOUNDS);
     kernel_outcome_release(&outcome);
@@ -154,8 +156,8 @@ TEST(resident_warps_are_those_that_fit)
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         struct residency residency;
-        assert_ok(residency_of(&residency, &architectures[architecture_find(rows[i].number)],
-                                      1, rows[i].threads, rows[i].registers, rows[i].shared));
+        assert_ok(residency_of(&residency, &architectures[architecture_find(rows[i].number)], 1,
+                               rows[i].threads, rows[i].registers, rows[i].shared));
         assert_int_equal(residency.warps, rows[i].warps);
         assert_int_equal(residency.limit, rows[i].limit);
     }

@@ -69,7 +69,7 @@ static struct result_file *begin(bool traced)
 
     memset(traces_of_all, true, sizeof traces_of_all);
     assert_ok(result_file_open(&file, folder, traced ? traces_of_all : NULL, &fixture_device,
-                                      &fixture_health));
+                               &fixture_health));
     return file;
 }
 

@@ -35,7 +35,7 @@ static enum status gelu_backward_pass(const struct op *op, const struct op_conte
     TRY(LAUNCH(context->stream, x->dtype, bias_gelu_backward, op->rows, .dx = dy->data,
                .dy = dy->data, .x = x->data, .bias = bias->data, .width = op->in));
     return column_sums(op->shape, context, op->backward.writes[1], dy, op->backward.writes[2],
-                    op->rows, op->in);
+                       op->rows, op->in);
 }
 
 /* As kernels/model/gelu.kernel.c has it. */
@@ -73,7 +73,7 @@ static enum status host_gelu_pass(const struct op *op, const struct op_context *
         }
     }
     return device_copy_async(context->stream, COPY_HOST_TO_DEVICE, y->data, op->host,
-                          tensor_bytes(y));
+                             tensor_bytes(y));
 }
 
 struct op op_gelu(const struct model_shape *shape, struct tensor *y, struct tensor *x,

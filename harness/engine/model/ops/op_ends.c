@@ -72,7 +72,7 @@ static enum status patch_backward(const struct op *op, const struct op_context *
     TRY(LAUNCH(context->stream, dy->dtype, patch_embedding_backward, patches, .dx = dx->data,
                .dy = dy->data, .width = shape->width, .tokens = shape->tokens));
     return column_sums(shape, context, op->backward.writes[1], dx, op->backward.writes[3], patches,
-                    shape->width);
+                       shape->width);
 }
 
 struct op op_patch_embedding(const struct model_shape *shape, struct tensor *y, struct tensor *x,
@@ -106,8 +106,8 @@ static enum status token_backward(const struct op *op, const struct op_context *
 
     TRY(positions_gradient(op, context, op->backward.writes[1], dy));
     return LAUNCH(context->stream, dy->dtype, token_embedding_backward, shape->vocabulary,
-               .dtable = op->backward.writes[0]->data, .dy = dy->data, .ids = context->input,
-               .width = shape->width, .count = shape->rows, .accumulate = context->accumulate);
+                  .dtable = op->backward.writes[0]->data, .dy = dy->data, .ids = context->input,
+                  .width = shape->width, .count = shape->rows, .accumulate = context->accumulate);
 }
 
 struct op op_token_embedding(const struct model_shape *shape, struct tensor *y,

@@ -178,7 +178,7 @@ static enum status read_counts(const struct op *op, const struct op_context *con
     if (options->ranks > 1)
         TRY(device_collective(context->stream, &all_gather));
     return device_copy(context->stream, COPY_DEVICE_TO_HOST, op->mixture->counts, counts->data,
-                    (size_t)all * sizeof(float));
+                       (size_t)all * sizeof(float));
 }
 
 /* Chooses, sends the tokens' vectors into the order of experts, and plans both exchanges from
@@ -364,7 +364,7 @@ static enum status compute_expert(const struct op *op, const struct op_context *
                .x = expanded.data, .bias = expand_bias.data, .width = op->out));
     TRY(multiply_rows(context, op, &y, &gelu, false, &contract, false, false));
     return LAUNCH(context->stream, x.dtype, bias_add, rows, .y = y.data, .x = y.data,
-               .bias = contract_bias.data, .width = op->in);
+                  .bias = contract_bias.data, .width = op->in);
 }
 
 static enum status experts_forward(const struct op *op, const struct op_context *context)

@@ -32,11 +32,11 @@ static enum status tiled_backward(const struct op *op, const struct op_context *
                .lse = reads[5]->data, .lengths = context->lengths, .scale = attention_scale(shape),
                .width = shape->head_width, .heads = shape->heads, .tokens = shape->tokens));
     return LAUNCH(context->stream, reads[0]->dtype, tiled_attention_backward_key, tiles,
-               .dk = writes[1]->data, .dv = writes[2]->data, .q = reads[1]->data,
-               .k = reads[2]->data, .v = reads[3]->data, .dy = reads[0]->data,
-               .lse = reads[5]->data, .delta = writes[3]->data, .lengths = context->lengths,
-               .scale = attention_scale(shape), .width = shape->head_width, .heads = shape->heads,
-               .tokens = shape->tokens);
+                  .dk = writes[1]->data, .dv = writes[2]->data, .q = reads[1]->data,
+                  .k = reads[2]->data, .v = reads[3]->data, .dy = reads[0]->data,
+                  .lse = reads[5]->data, .delta = writes[3]->data, .lengths = context->lengths,
+                  .scale = attention_scale(shape), .width = shape->head_width,
+                  .heads = shape->heads, .tokens = shape->tokens);
 }
 
 struct attention_shape attention_shape(const struct model_shape *shape, bool lengths)

@@ -36,8 +36,8 @@ enum status column_sums(const struct model_shape *shape, const struct op_context
                .dy = dy->data, .width = width, .rows = rows, .chunk = grid.chunk,
                .columns = grid.columns));
     return LAUNCH(context->stream, dbias->dtype, columns_finish, width, .y = dbias->data,
-               .partial = partial->data, .width = width, .parts = grid.parts,
-               .accumulate = context->accumulate);
+                  .partial = partial->data, .width = width, .parts = grid.parts,
+                  .accumulate = context->accumulate);
 }
 
 /* --- Products --- */

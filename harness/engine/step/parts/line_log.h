@@ -1,7 +1,7 @@
 /* The log of a training run: a line per loss that was read, each forced to disk (fsync), so that it
- * is there even if the machine fails, or posted to a service (log_server_open()) that answers once it
- * has it. The loop does that itself, or hands the line to a thread, which writes or posts all that
- * are waiting at once.
+ * is there even if the machine fails, or posted to a service (log_server_open()) that answers once
+ * it has it. The loop does that itself, or hands the line to a thread, which writes or posts all
+ * that are waiting at once.
  *
  * The queue is bounded: where disk or service is too slow, the loop waits for it. Where the disk is
  * full, the log ends and the training goes on. */

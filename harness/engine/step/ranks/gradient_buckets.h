@@ -11,8 +11,8 @@
  * its part of it, as in ZeRO (Rajbhandari et al., 2020, stage 1) and FSDP's SHARD_GRAD_OP. The
  * parameters are in buckets of their own at the same places, and an all-gather brings the parts
  * that other ranks have updated. A bucket is padded to equal parts, whose ends never cut a chunk of
- * the optimizer. If the parameters are sharded as well, a bucket is a unit of the parameter shards below,
- * which gathers them; the gradients stay whole, as under no_sync(). */
+ * the optimizer. If the parameters are sharded as well, a bucket is a unit of the parameter shards
+ * below, which gathers them; the gradients stay whole, as under no_sync(). */
 #pragma once
 
 #include "harness/engine/model/encoder.h"
