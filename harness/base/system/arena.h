@@ -22,11 +22,11 @@ struct arena;
 /* NULL: no memory, which arena_run() reports. */
 struct arena *arena_open(void);
 
-/* An arena for the time of a pass. SCRATCH_ARENA(name, arena) declares one that is closed where its
+/* An arena for the time of a pass. SCRATCH_ARENA(name, of) declares one that is closed where its
  * scope ends. */
 struct arena *arena_scratch(struct arena *arena);
-#define SCRATCH_ARENA(name, arena)                                                                 \
-    __attribute__((cleanup(arena_leave))) struct arena *name = arena_scratch(arena)
+#define SCRATCH_ARENA(name, of)                                                                    \
+    __attribute__((cleanup(arena_leave))) struct arena *name = arena_scratch(of)
 
 /* Everything in it is gone, its scratch arenas too. NULL is allowed. */
 void arena_close(struct arena *arena);
