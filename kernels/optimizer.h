@@ -35,12 +35,11 @@ struct step_state {
 
 /* Dynamic loss scaling, for fp16: gradients below 2^-25 would be 0, so backward computes those of
  * the loss times loss_scale (Micikevicius et al.: "Mixed precision training", 2018). It is halved
- * when a gradient is not finite, and doubled after so many good updates in a row: the defaults of
- * torch.amp.GradScaler. */
-#define LOSS_SCALE_FIRST    65536.0f
-#define LOSS_SCALE_GROWTH   2.0f
-#define LOSS_SCALE_BACKOFF  0.5f
-#define LOSS_SCALE_INTERVAL 2000
+ * when a gradient is not finite, and doubled after so many good updates in a row. These are the
+ * defaults of torch.amp.GradScaler. */
+#define LOSS_SCALE_FIRST   65536.0f
+#define LOSS_SCALE_GROWTH  2.0f
+#define LOSS_SCALE_BACKOFF 0.5f
 
 /* The last kernel of an update in fp16. A loss_scale that would become infinite stays. Launched
  * with one row. */

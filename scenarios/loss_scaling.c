@@ -15,7 +15,7 @@
 const struct scenario scenario_loss_scaling = {
     .name = "loss_scaling",
     .title = "Asking in every step whether a gradient overflowed",
-    .also = "GradScaler, gradient scaling, dynamic loss scaling",
+    .also = "GradScaler, gradient scaling, dynamic loss scaling, growth_interval",
     .group = GROUP_SYNCS,
     .symptom = "training in fp16, the device is idle for a moment before every update",
     .cause = "the host reads whether a gradient overflowed (GradScaler.step()), which drains the "

@@ -162,10 +162,9 @@ TEST(the_scale_grows_after_so_many_good_updates)
         struct training *training = NULL;
         struct step_state after;
 
-        snprintf(settings, sizeof settings, "model=light precision=fp16 %s", ways[i]);
+        snprintf(settings, sizeof settings, "model=light precision=fp16 growth_interval=4 %s",
+                 ways[i]);
         config = config_of(*state, settings);
-        assert_int_equal(config.optimizer.scale_interval, LOSS_SCALE_INTERVAL);
-        config.optimizer.scale_interval = 4;
         assert_ok(training_open(&training, *state, &config));
         set_scale(training, 16);
         assert_ok(training_run(training, 14));

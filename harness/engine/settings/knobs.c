@@ -6,7 +6,6 @@
 #include "harness/base/words/nearest.h"
 #include "harness/base/words/text.h"
 #include "harness/engine/settings/knob_values.h"
-#include "kernels/kernels.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -176,6 +175,10 @@ static const struct knob knobs[] = {
          .healthy = "device", .acts = "precision=fp16", KEEPS_RESULTS,
          .text = "precision=fp16: the device decides to skip an update whose gradients overflow, "
                  "or the host, which reads the flag in every step"),
+    KNOB(growth_interval, COUNT, optimizer.scale_interval, FROM_TO(1, 1000000), .healthy = "2000",
+         .acts = "precision=fp16",
+         .text = "precision=fp16: updates in a row without an overflow, after which the loss scale "
+                 "is doubled"),
     KNOB(rate, REAL, optimizer.rate, FROM_TO(1e-12, 1), .healthy = "0.001",
          .text = "learning rate after warm-up"),
     KNOB(launch, CHOICE, launch.mode, .values = "eager|graph|blocking|auto", .healthy = "auto",
@@ -309,7 +312,6 @@ void knobs_defaults(struct training_config *config)
     config->optimizer.decay = 0.01; /* PyTorch's default for AdamW */
     config->optimizer.max_norm = 1;
     config->optimizer.warmup = 20;
-    config->optimizer.scale_interval = LOSS_SCALE_INTERVAL;
 }
 
 /* --- Finding a knob --- */
