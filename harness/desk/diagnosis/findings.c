@@ -295,22 +295,12 @@ static const char *advice_of(const struct rule *rule, const struct traced_progra
  * false: there is none. */
 static bool ask_rule(struct finding *finding, const struct rule *rule, const struct facts *facts)
 {
+    *finding = rule_finding(rule);
+    finding->advice = advice_of(rule, &facts->program);
+    finding->of_whole = facts_of_whole(facts);
     /* In a trace without a device the host computes, so rules about computing blame the host. */
-    enum bottleneck bottleneck =
-        rule->bottleneck == BOTTLENECK_DEVICE && facts->summary->timeline.host_alone
-            ? BOTTLENECK_HOST
-            : rule->bottleneck;
-
-    *finding = (struct finding){ .id = rule->id,
-                                 .title = rule->title,
-                                 .advice = advice_of(rule, &facts->program),
-                                 .bottleneck = bottleneck,
-                                 .severity = SEVERITY_MINOR,
-                                 .confidence = CONFIDENCE_HIGH,
-                                 .lost_ns_per_step = NAN,
-                                 .predicted_gain = NAN,
-                                 .replayed_share = 1,
-                                 .of_whole = facts_of_whole(facts) };
+    if (rule->bottleneck == BOTTLENECK_DEVICE && facts->summary->timeline.host_alone)
+        finding->bottleneck = BOTTLENECK_HOST;
     if (rule->judge == NULL ||
         (facts_are_foreign(facts) && rule->bottleneck != BOTTLENECK_UNSUPPORTED) ||
         !rule->judge(finding, facts))

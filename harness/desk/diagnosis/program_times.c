@@ -104,19 +104,13 @@ const struct program_line *program_times_line(const struct program_times *times,
 static bool costs_program(struct finding *finding, const char *id,
                           const struct program_times *times, double lost_s)
 {
-    const struct rule *rule = rule_find(id);
     double waited = times->core_wait_s / times->steps_s;
-    enum confidence confidence = waited > 1 ? CONFIDENCE_LOW /* caches are cold again and again */
-                                 : waited > 0.1 ? CONFIDENCE_MEDIUM
-                                                : CONFIDENCE_HIGH;
 
-    *finding = (struct finding){ .id = rule->id,
-                                 .title = rule->title,
-                                 .advice = rule->advice,
-                                 .bottleneck = rule->bottleneck,
-                                 .confidence = confidence,
-                                 .replayed_share = 1,
-                                 .mean_step_ns = 1e9 * times->steps_s / times->steps };
+    *finding = rule_finding(rule_find(id));
+    finding->confidence = waited > 1     ? CONFIDENCE_LOW /* caches are cold again and again */
+                          : waited > 0.1 ? CONFIDENCE_MEDIUM
+                                         : CONFIDENCE_HIGH;
+    finding->mean_step_ns = 1e9 * times->steps_s / times->steps;
     lost_s = fmin(lost_s, times->steps_s - times->busy_s * times->steps);
     finding_judges(finding, "lost share of all steps", lost_s / times->steps_s, RULE_SHARE_LEAST,
                    RULE_SHARE_MAJOR);
@@ -234,7 +228,6 @@ static bool judge_growth(struct finding *finding, const struct program_times *ti
  * slope. */
 static bool judge_memory(struct finding *finding, const struct program_times *times)
 {
-    const struct rule *rule = rule_find("host_memory_growth");
     int first = times->memory_count / 4, count = times->memory_count - first, rising = 0, pairs = 0;
     const double *steps = times->memory_steps + first, *bytes = times->memory_bytes + first;
     double grown, per_step, left, explained;
@@ -248,16 +241,10 @@ static bool judge_memory(struct finding *finding, const struct program_times *ti
     if (rising < RISING_LEAST * pairs || !(grown >= GROWN_LEAST * bytes[0]) || !(per_step > 0))
         return false;
     left = times->available_bytes / per_step;
-    *finding = (struct finding){
-        .id = rule->id,
-        .title = rule->title,
-        .advice = rule->advice,
-        .bottleneck = rule->bottleneck,
-        .confidence = CONFIDENCE_MEDIUM,
-        .severity = left <= SOON * times->steps ? SEVERITY_MAJOR : SEVERITY_MINOR,
-        .lost_ns_per_step = NAN,
-        .predicted_gain = NAN,
-    };
+    *finding = rule_finding(rule_find("host_memory_growth"));
+    finding->confidence = CONFIDENCE_MEDIUM;
+    if (left <= SOON * times->steps)
+        finding->severity = SEVERITY_MAJOR;
     finding_judges(finding, "growth of memory", grown / bytes[0], GROWN_LEAST, 1);
     finding_says(finding,
                  "the program and its workers take %s of the host's memory after %.0f steps and %s "

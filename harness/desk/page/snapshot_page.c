@@ -7,7 +7,6 @@
 #include "harness/desk/analysis/summary.h"
 #include "harness/desk/diagnosis/rules/rules.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -165,18 +164,11 @@ static enum severity severity_of(const struct snapshot_device *device,
 static struct finding joined(const struct snapshot_device *device,
                              const struct snapshot_finding *finding, const struct facts *facts)
 {
-    const struct rule *rule = rule_find(finding->id);
-    struct finding made = { .id = rule->id,
-                            .title = rule->title,
-                            .advice = finding->advice,
-                            .bottleneck = rule->bottleneck,
-                            .severity = severity_of(device, finding, facts),
-                            .confidence = CONFIDENCE_HIGH,
-                            .lost_ns_per_step = NAN,
-                            .predicted_gain = NAN,
-                            .replayed_share = 1,
-                            .of_whole = facts_of_whole(facts) };
+    struct finding made = rule_finding(rule_find(finding->id));
 
+    made.advice = finding->advice;
+    made.severity = severity_of(device, finding, facts);
+    made.of_whole = facts_of_whole(facts);
     snprintf(made.evidence, sizeof made.evidence, "%s", finding->evidence);
     return made;
 }

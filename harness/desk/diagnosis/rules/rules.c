@@ -36,6 +36,19 @@ const struct rule *rule_find(const char *id)
     return rule;
 }
 
+struct finding rule_finding(const struct rule *rule)
+{
+    return (struct finding){ .id = rule->id,
+                             .title = rule->title,
+                             .advice = rule->advice,
+                             .bottleneck = rule->bottleneck,
+                             .severity = SEVERITY_MINOR,
+                             .confidence = CONFIDENCE_HIGH,
+                             .lost_ns_per_step = NAN,
+                             .predicted_gain = NAN,
+                             .replayed_share = 1 };
+}
+
 int rule_count(void)
 {
     int count = 0;

@@ -139,6 +139,9 @@ int rule_count(void);
 const struct rule *rule_at(int number);       /* from 0 on; NULL: there are fewer */
 const struct rule *rule_find(const char *id); /* NULL: none has it */
 
+/* A finding before it is judged: the rule's words, minor, sure, and without figures of time. */
+struct finding rule_finding(const struct rule *rule);
+
 /* Whether a replay can make the change of its advice. */
 bool rule_is_replayed(const struct rule *rule);
 
