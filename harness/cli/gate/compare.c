@@ -62,18 +62,23 @@ struct explaining {
     struct json json;
     cJSON *array; /* NULL: a page is printed */
     int explained, failed;
-    bool slower;
+    enum gate_end end;
 };
 
-/* A step counts as slower only if words say why: then something in it stands out. */
+/* A step counts as slower only if words say why: then something in it stands out. One that is
+ * longer without that, and too few steps, tell nothing. */
 static void say(void *context, const struct trace_change *change)
 {
     struct explaining *explaining = context;
+    const struct step_change *step = &change->step;
+    bool longer = step->differs && step->change_ns > 0;
     char words[400];
 
     trace_change_words(words, sizeof words, change);
-    explaining->slower = explaining->slower ||
-                         (change->step.differs && change->step.change_ns > 0 && words[0] != '\0');
+    if (longer && words[0] != '\0')
+        explaining->end = GATE_FAILED;
+    else if (explaining->end == GATE_PASSED && (longer || !step->has_noise))
+        explaining->end = GATE_UNTOLD;
     if (explaining->array != NULL)
         trace_change_json(&explaining->json, explaining->array, change);
     else
@@ -113,11 +118,11 @@ out:
 
 /* Explains each trace of base by the one of the same file name in new; one trace against one,
  * whatever their names. A side is a trace, or a folder as in trace_paths.h. `filter` is for the
- * names without their endings. *slower: a step of new takes longer, and something stands out that
- * makes it so. BAD_INPUT: no two belong together, or one cannot be read; the others are printed all
- * the same. */
+ * names without their endings. *end is FAILED if a step of new takes longer, and something stands
+ * out that makes it so; UNTOLD if one takes longer without that, or has too few steps. BAD_INPUT:
+ * no two belong together, or one cannot be read; the others are printed all the same. */
 static enum status explain_traces(const struct flags *flags, const struct filter *filter,
-                                  const char *const sides[SIDES], bool *slower)
+                                  const char *const sides[SIDES], enum gate_end *end)
 {
     enum status status = STATUS_OK;
     struct trace_paths paths[SIDES] = { { .count = 0 }, { .count = 0 } };
@@ -131,7 +136,7 @@ static enum status explain_traces(const struct flags *flags, const struct filter
     TRY_OUT(explain_all(&explaining, filter, paths));
     if (root != NULL)
         TRY_OUT(json_to_stdout(&explaining.json, root));
-    *slower = explaining.slower;
+    *end = explaining.end;
     if (explaining.failed > 0)
         FAIL_OUT(STATUS_BAD_INPUT, "%d of %d pairs of traces could not be explained",
                  explaining.failed, explaining.failed + explaining.explained);
@@ -292,15 +297,15 @@ out:
 
 static enum status explain_sides(const struct compare *compare, int *exit_code)
 {
-    bool slower = false;
+    enum gate_end end = GATE_PASSED;
 
     if (compare->counts[SIDE_BASE] > 1 || compare->counts[SIDE_NEW] > 1)
         FAIL(STATUS_BAD_USAGE, "--explain takes one trace, or one result, per side");
     TRY(explain_traces(
         &compare->flags, &compare->filter,
         (const char *const[SIDES]){ compare->paths[SIDE_BASE][0], compare->paths[SIDE_NEW][0] },
-        &slower));
-    *exit_code = slower ? 1 : 0;
+        &end));
+    *exit_code = end;
 
     return STATUS_OK;
 }
@@ -454,7 +459,8 @@ const struct command command_compare = {
             "is missing in a file or a repetition of new, or a counter moved of which nobody says "
             "which way is better",
             "a change beyond the threshold is undecided, a row did other work, or none could be "
-            "compared; with --strict, something is undecided or was not measured"),
+            "compared; with --explain, nothing stands out in a step that is longer, or steps are "
+            "too few; with --strict, something is undecided or was not measured"),
     .options = options,
     .context_size = sizeof(struct compare),
     .prepare = compare_prepare,

@@ -37,13 +37,13 @@ static const char *unjudged(const struct diagnosis *diagnosis, int which)
     return NULL;
 }
 
-/* Whether no trace (only number `only`, if that is 0 or more) has a finding of that severity or
- * above, and each tells enough to be judged. A line on `page` names each of those that do, and the
+/* FAILED: a trace (only number `only`, if that is 0 or more) has a finding of that severity or
+ * above; else UNTOLD: one tells too little to be judged. A line on `page` names each, and the
  * trace. */
-static bool fail_on_passes(const struct page *page, const struct diagnosis *diagnosis, int only,
-                           enum severity level)
+static enum gate_end fail_on_end(const struct page *page, const struct diagnosis *diagnosis,
+                                 int only, enum severity level)
 {
-    bool passes = true;
+    enum gate_end end = GATE_PASSED;
 
     for (int which = 0; which < diagnosis->count; which++) {
         const struct findings *findings = &diagnosis->findings[which];
@@ -51,8 +51,8 @@ static bool fail_on_passes(const struct page *page, const struct diagnosis *diag
         if (only >= 0 && which != only)
             continue;
         if (why != NULL) {
-            page_paragraph(page, INK_BAD, "Not passed: %s %s", diagnosis->paths[which], why);
-            passes = false;
+            page_paragraph(page, INK_BAD, "Cannot tell: %s %s", diagnosis->paths[which], why);
+            end = end == GATE_FAILED ? end : GATE_UNTOLD;
         }
         for (int64_t i = 0; i < findings->count; i++) {
             if (findings->items[i].severity < level)
@@ -64,10 +64,10 @@ static bool fail_on_passes(const struct page *page, const struct diagnosis *diag
             page_paragraph(page, INK_BAD, "Not passed: %s (%s%s, %s confidence) in %s",
                            findings->items[i].id, severity_name(findings->items[i].severity), cost,
                            confidence_name(findings->items[i].confidence), diagnosis->paths[which]);
-            passes = false;
+            end = GATE_FAILED;
         }
     }
-    return passes;
+    return end;
 }
 
 /* --- The command --- */
@@ -98,10 +98,9 @@ static void check_findings(const struct diagnose *options, const struct diagnosi
 
     if (options->fail_on == SEVERITY_INFORMATION)
         return;
-    if (!fail_on_passes(&page, diagnosis, only, options->fail_on))
-        *exit_code = 1;
+    *exit_code = fail_on_end(&page, diagnosis, only, options->fail_on);
     if (!snapshots_pass(&page, diagnosis, options->fail_on))
-        *exit_code = 1;
+        *exit_code = GATE_FAILED;
 }
 
 static enum status print(const struct diagnose *options, struct chokepoint_desk *desk,
@@ -256,10 +255,9 @@ const struct command command_diagnose = {
             "  chokepoint diagnose snapshot.pickle\n"
             "  chokepoint diagnose worker0.pt.trace.json snapshot.pickle\n"
             "  chokepoint diagnose worker0.pt.trace.json --fail-on=major\n"
-            "\n"
-            "The exit code is 0 when the traces were read, whatever they show, even if one is "
-            "incomplete; 1 when --fail-on is given and found something, which the last lines name; "
-            "2 when one could not be read: the others are printed all the same.",
+            "\n" EXIT_CODES("all was read, whatever it shows",
+                            "with --fail-on, a finding is as severe; the last lines name it",
+                            "with --fail-on, a trace is incomplete or tells too little"),
     .options = options,
     .context_size = sizeof(struct diagnose),
     .run = run_diagnose,

@@ -82,6 +82,9 @@ def check_traces(folder):
     [slow] = explained(base, trace(folder / "gelu.json", 3, longer={"aten::gelu": 100}), code=1)
     check(standing_out(slow) == ["gelu"], f"a slower operator: {standing_out(slow)}")
     check(slow["because"].startswith("gelu +"), slow["because"])
+    [slow] = explained(base, trace(folder / "pace.json", 8, longer={name: 0.3 * length for name, (_, length) in OPERATORS.items()}),
+                       code=3)
+    check(slow["differs"] and slow["because"] == "", f"all kernels alike are slower: {slow['because']}")
     [slow] = explained(base, trace(folder / "loading.json", 4, loading=400), code=1)
     check(standing_out(slow) == ["loading"] and slow["parts"][0]["kind"] == "idle", "slower loading")
     [fast] = explained(folder / "loading.json", base)
@@ -99,7 +102,7 @@ def check_traces(folder):
     check("# " in call("--explain", base, folder / "renamed.json", "--format=markdown", code=1), "Markdown")
     page = call("--explain", base, folder / "same.json")
     check("changed by less than 5%, so nothing is named" in page, page)
-    page = call("--explain", base, trace(folder / "short.json", 6, steps=2))
+    page = call("--explain", base, trace(folder / "short.json", 6, steps=2), code=3)
     check("Fewer than 3 steps show no noise" in page, page)
 
 
