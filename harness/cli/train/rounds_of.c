@@ -417,7 +417,7 @@ enum status rounds_of_measure(const struct rounds_of *rounds_of,
                                  rounds.whole[SIDE_NEW] > 0))
         TRY_OUT(compare_sides(&rounds, rounds_of->threshold, exit_code));
     if (outcome != STATUS_OK) {
-        *exit_code = outcome == STATUS_OUT_OF_MEMORY ? 2 : 0;
+        *exit_code = 0; /* the status has its own */
         status = status_raise(&error);
     }
 
