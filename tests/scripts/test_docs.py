@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """docs/catalogue lists the scenarios as the program does, README.md shows the figures of the results that it names,
-docs/diagnosis.md what the command above its output prints, docs/results.md the metrics as metric.h has them, docs/devices.md
-the switches of tracing, and docs/gpu-kernels.md the times of an H100.
+docs/diagnosis.md what the command above its output prints, docs/results.md the exit codes as --help has them and the metrics
+as metric.h has them, docs/devices.md the switches of tracing, and docs/gpu-kernels.md the times of an H100.
 
 usage: test_docs.py PROGRAM SOURCE
 """
@@ -30,6 +30,19 @@ def switches(path):
     """Name and usual value of each row of CUPTI_SWITCHES."""
     rows = path.read_text().split("#define CUPTI_SWITCHES", 1)[1].split("struct", 1)[0]
     return [list(row) for row in re.findall(r"X\((\w+), (\d+), \d+\)", rows)]
+
+
+def exit_codes(program):
+    """Each command whose help says what 0, 1 and 3 mean, and these words."""
+    def help_of(*words):
+        return subprocess.run([program, *words, "--help"], stdout=subprocess.PIPE, text=True, check=True).stdout
+
+    rows = []
+    for name in re.findall(r"^  ([a-z]+)  ", help_of().split("\nExamples:", 1)[0], flags=re.MULTILINE):
+        found = re.search(r"Exit codes: 0 (.*?); 1 (.*); 2 bad usage or bad input; 3 (.*), or a device, a library",
+                          " ".join(help_of(name).split()))
+        rows += [[name, *found.groups()]] if found else []
+    return rows
 
 
 def overheads_shown(source):
@@ -135,6 +148,7 @@ devices = " ".join((source / "docs/devices.md").read_text().split())
 kernels = " ".join((source / "docs/gpu-kernels.md").read_text().split())
 same = [compare("docs/catalogue/README.md", [row[0] for row in table(source / "docs/catalogue/README.md", "scenario")],
                 [scenario["name"] for scenario in json.loads(listed.stdout)["scenarios"]]),
+        compare("docs/results.md", table(source / "docs/results.md", "command"), exit_codes(program), 7),
         compare("docs/results.md", [[row[0], row[2], row[3]] for row in table(source / "docs/results.md", "member")],
                 metrics(source / "harness/engine/step/metric.h")),
         compare("docs/devices.md", [row[:2] for row in table(source / "docs/devices.md", "switch")],

@@ -108,11 +108,11 @@ const struct command command_fleet = {
         "  chokepoint fleet doctor-*.json\n"
         "  chokepoint fleet doctor/ --format=markdown\n"
         "  chokepoint fleet doctor/ -o fleet.html\n"
-        "\n" EXIT_CODES("no node is out",
+        "\n" EXIT_CODES("no node is out, and all was measured and tells",
                         "a node is out: a figure is slower than on the others, or a row fails "
                         "there that does not on most",
-                        "it cannot be told: a figure was not measured or is too noisy, a row "
-                        "fails on half of the nodes or more, or there are too few"),
+                        "a figure was not measured or is too noisy, half of the nodes are slower, "
+                        "a row fails on half or more, or there are too few nodes"),
     .options = options,
     .context_size = sizeof(struct fleet_command),
     .prepare = fleet_command_prepare,

@@ -268,7 +268,8 @@ const struct command command_history = {
         "  chokepoint history show history.jsonl --filter=item_sync\n"
         "  chokepoint history show history.jsonl -o history.html\n"
         "  chokepoint history check history.jsonl --since=2026-11-20\n"
-        "\n" EXIT_CODES("nothing is slower", "check: the latest state of a row is slower",
+        "\n" EXIT_CODES("nothing is slower",
+                        "check: the latest state of a row is slower, or it drifts",
                         "check: a row is no longer measured, or none has enough runs; add: all "
                         "rows failed"),
     .options = options,

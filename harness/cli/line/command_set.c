@@ -56,7 +56,7 @@ static void print_help(const struct command_set *set, FILE *stream)
     fputc('\n', stream);
     wrap_print(stream, 0, 0, width,
                EXIT_CODES("all is well", "the command found something wrong, as its --help says",
-                          "it cannot tell"));
+                          "it cannot tell: too few or too noisy"));
 }
 
 static const struct command *find_command(const struct command_set *set, const char *name)

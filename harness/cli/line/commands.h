@@ -26,10 +26,10 @@ struct command {
 };
 
 /* The last line of a command's help, and of the program's: the one place that says what exit codes
- * mean. */
+ * mean. docs/results.md has all of them as a table (test_docs.py). */
 #define EXIT_CODES(passed, failed, untold)                                                         \
-    "Exit codes: 0 " passed "; 1 " failed "; 2 bad usage or bad input; 3 " untold ": too few or "  \
-    "too noisy, or a device, a library, memory or time is missing; 128 + n ended by signal n."
+    "Exit codes: 0 " passed "; 1 " failed "; 2 bad usage or bad input; 3 " untold ", or a "        \
+    "device, a library, memory or time is missing; 128 + n ended by signal n."
 
 /* Reads the command line argv, whose first word is the command's name, and runs the command. */
 enum status command_execute(const struct command *command, int argc, char **argv, int *exit_code);

@@ -520,7 +520,7 @@ const struct command command_bench = {
             "  chokepoint bench --rounds-of old/my_bench new/my_bench --out=rounds\n"
             "  chokepoint bench --rounds-of old new --command='sh measure.sh {program} {out}' "
             "--out=rounds\n"
-            "\n" EXIT_CODES("every row was measured", "a row failed; with --rounds-of, as compare",
+            "\n" EXIT_CODES("no row failed", "a row failed; with --rounds-of, as compare",
                             "nothing was measured"),
     .options = options,
     .context_size = sizeof(struct bench_command),

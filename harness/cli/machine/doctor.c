@@ -417,8 +417,8 @@ const struct command command_doctor = {
             "  chokepoint doctor --prolog\n"
             "  chokepoint doctor --soak=10m    load, bit for bit the same each time\n"
             "\n" EXIT_CODES("no row fails", "a row fails; with --strict, a row is low",
-                            "it cannot be told") " 4 with --prolog: nothing is wrong with "
-                                                 "the machine, but others use it now.",
+                            "the device does not open") " 4 with --prolog: nothing is wrong with "
+                                                        "the machine, but others use it now.",
     .options = options,
     .context_size = sizeof(struct doctor),
     .run = run_doctor,
