@@ -234,15 +234,14 @@ out:
 
 static enum gate_end end_of(const struct run *run, const struct scenario_result *result)
 {
-    const bool lenient = !run->flags.strict;
     const enum gate_end ends[VERDICT_COUNT] = {
         [VERDICT_REPRODUCED] = GATE_PASSED,
         [VERDICT_NO_DIFFERENCE] = GATE_PASSED,
         [VERDICT_NOT_REPRODUCED] = GATE_FAILED,
         [VERDICT_DIFFERENT] = GATE_FAILED,
         [VERDICT_FAILED] = result->unmeasured ? GATE_UNTOLD : GATE_FAILED,
-        [VERDICT_SKIPPED] = lenient ? GATE_PASSED : GATE_FAILED,
-        [VERDICT_UNDECIDED] = lenient && run->flags.aa ? GATE_PASSED : GATE_UNTOLD,
+        [VERDICT_SKIPPED] = run->flags.strict ? GATE_FAILED : GATE_PASSED,
+        [VERDICT_UNDECIDED] = GATE_UNTOLD,
     };
     bool lacks_traces = result->tracing[VARIANT_BEFORE].reason[0] != '\0' ||
                         result->tracing[VARIANT_AFTER].reason[0] != '\0';
@@ -417,9 +416,7 @@ static const struct option_row options[] = {
     FLAG_PAIRS,
     FLAG_QUICK,
     FLAG_AA,
-    FLAG_STRICT("pass only if every scenario was reproduced: skipped fails too; with --aa, only if "
-                "none is undecided or skipped",
-                2),
+    FLAG_STRICT("pass only if no scenario was skipped", 2),
     { "no-trace", NULL, "leave out the traces, which take two short processes per scenario", 2,
       value_boolean, .offset = offsetof(struct run, no_trace) },
     FLAG_OUT("folder for result.json and traces", 3),
@@ -459,8 +456,8 @@ const struct command command_run = {
             "all were reproduced or skipped, and one was reproduced; counts moved as predicted",
             "one was not reproduced, or its variants do not compute the same; with --aa, equal "
             "settings were called different; with --strict, one was skipped",
-            "one is undecided (with --aa only if --strict) or could not be measured or traced, or "
-            "all were skipped; with --rounds-of, as compare"),
+            "one is undecided or could not be measured or traced, or all were skipped; with "
+            "--rounds-of, as compare"),
     .options = options,
     .context_size = sizeof(struct run),
     .run = run_run,
