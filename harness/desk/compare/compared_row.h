@@ -44,7 +44,7 @@ enum compare_verdict {
     COMPARE_OTHER_WORK,   /* other settings (workload.h), so times do not compare */
     COMPARE_MISSING,      /* the row, or every value of it, is only in base */
     COMPARE_NEW,          /* ... only in new */
-    COMPARE_NOT_MEASURED, /* the row is there, but neither side has a value */
+    COMPARE_NOT_MEASURED, /* base has no value of its row, or new of one of its own */
     COMPARE_VERDICTS
 };
 const char *compare_verdict_name(enum compare_verdict verdict); /* "faster" ... */

@@ -228,10 +228,10 @@ static enum status compare_row(struct compared_row *row, struct found *found,
         row->runs[side] = found->count[side];
         row->value[side] = found->count[side] > 0 && !differs ? found->runs[side][0]->median : NAN;
     }
-    row->verdict = differs    ? COMPARE_OTHER_WORK
-                   : has_base ? COMPARE_MISSING
-                   : has_new  ? COMPARE_NEW
-                              : COMPARE_NOT_MEASURED;
+    row->verdict = differs                                 ? COMPARE_OTHER_WORK
+                   : has_base                              ? COMPARE_MISSING
+                   : has_new && !found->present[SIDE_BASE] ? COMPARE_NEW
+                                                           : COMPARE_NOT_MEASURED;
     if (differs)
         snprintf(row->reason, sizeof row->reason, "other work: %s", found->other_work);
     else if (has_base && found->present[SIDE_NEW])

@@ -871,20 +871,19 @@ static bool is_not_b(void *context, const char *name)
 
 TEST(no_row_is_dropped)
 {
-    static const char base[] = FILE_OF("A", "host",
-                                       ROW("both", "1") "," ROW("gone", "1") "," ROW(
-                                           "b", "1") "," ROW("z", "0") "," ROW("broke", "1"));
-    static const char after[] =
+    static const char base[] =
         FILE_OF("A", "host",
-                ROW("added", "1") "," ROW("both", "1") "," ROW("z", "0") "," ROW("broke", "0"));
+                ROW("both", "1") "," ROW("gone", "1") "," ROW("b", "1") "," ROW("z", "0") "," ROW(
+                    "broke", "1") "," ROW("mended", "0"));
+    static const char after[] = FILE_OF("A", "host",
+                                        ROW("added", "1") "," ROW("both", "1") "," ROW(
+                                            "z", "0") "," ROW("broke", "0") "," ROW("mended", "1"));
     static const struct {
         const char *name;
         enum compare_verdict verdict;
-    } rows[] = { { "both", COMPARE_UNDECIDED },
-                 { "gone", COMPARE_MISSING },
-                 { "z", COMPARE_NOT_MEASURED },
-                 { "broke", COMPARE_MISSING },
-                 { "added", COMPARE_NEW } };
+    } rows[] = { { "both", COMPARE_UNDECIDED },      { "gone", COMPARE_MISSING },
+                 { "z", COMPARE_NOT_MEASURED },      { "broke", COMPARE_MISSING },
+                 { "mended", COMPARE_NOT_MEASURED }, { "added", COMPARE_NEW } };
     struct comparison comparison;
     struct two_files two;
 
@@ -899,6 +898,7 @@ TEST(no_row_is_dropped)
     assert_string_equal(comparison.rows[2].lost, "base and new: 1 of 1 took no time");
     assert_string_equal(comparison.rows[3].reason, "new has the row, but no value");
     assert_string_equal(comparison.rows[3].lost, "new: 1 of 1 took no time");
+    assert_string_equal(comparison.rows[4].reason, "base has the row, but no value");
     comparison_release(&comparison);
     release_two(&two);
 }
