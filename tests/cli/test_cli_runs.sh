@@ -172,9 +172,10 @@ expect 0 "a trace that is not compressed" "$program" exec launch_overhead --devi
 says out '"type":"tracing"'
 [ "$(head -c 17 "$folder/x.json")" = '{"schemaVersion":' ] ||
     fail "it does not begin as a trace does"
-expect any "a run without traces" "$program" run launch_overhead --device=cpu --quick \
-    --repetitions=1 --no-trace --out="$folder/untraced"
-[ -s "$folder/untraced/result.json" ] || fail "there is no result file"
+expect any "a run without traces and repetitions" "$program" run launch_overhead --device=cpu --quick \
+    --repetitions=2 --no-trace --benchmark_report_aggregates_only --out="$folder/untraced"
+matches untraced/result.json '"run_type":[[:space:]]*"aggregate"'
+! grep -q '"run_type":[[:space:]]*"iteration"' "$folder/untraced/result.json" || fail "the file has repetitions"
 [ ! -e "$folder/untraced/traces" ] || fail "there is a folder of traces"
 
 expect any "an A/A run" "$program" run launch_overhead --aa --device=cpu --quick --repetitions=6 --out="$folder/aa"
