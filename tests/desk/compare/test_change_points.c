@@ -252,8 +252,6 @@ TEST(drifts_of_more_than_three_times_the_noise_are_found)
     }
 }
 
-/* Three steps of 5% within 13 runs, and the first runs after a step of 100%, at noises of 1% and
- * 3%. */
 /* Among few runs the ranks of a step of 20 deviations are those of a step of 4. */
 TEST(a_large_step_stays_plain_when_it_is_old)
 {
@@ -274,6 +272,21 @@ TEST(a_large_step_stays_plain_when_it_is_old)
     }
 }
 
+/* Scores are right in the far tails, too. */
+TEST(a_step_is_found_in_a_long_series)
+{
+    enum { LONG = 1000 };
+    struct random random = random_seed(6, 0);
+    double values[LONG];
+    int at[LONG / CHANGE_WINDOW + 2];
+
+    made_series(values, LONG, MADE_NORMAL, 0.03, LONG / 2, 0.05, &random);
+    assert_int_equal(change_points_find(values, LONG, ERROR, at), 1);
+    assert_in_range(at[0], LONG / 2 - 10, LONG / 2 + 10);
+}
+
+/* Three steps of 5% within 13 runs, and the first runs after a step of 100%, at noises of 1% and
+ * 3%. */
 TEST(small_steps_add_up_and_a_large_one_is_called_after_one_run)
 {
     enum { EACH = DRAWN / 10, BEFORE = 27 };

@@ -8,6 +8,7 @@
 #include "harness/base/sort.h"
 #include "harness/base/status.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -37,14 +38,17 @@ static double normal_above(double z)
     return erfc(z * M_SQRT1_2) / 2;
 }
 
-/* The z with probability `below` under it, by Newton's method from the logistic distribution's. */
+/* The z with probability `below` under it. Abramowitz and Stegun's 26.2.23 is within 4.5e-4 of it
+ * however small the tail, so that Newton's method needs two steps; from farther away it would not
+ * converge in a tail. */
 static double normal_quantile(double below)
 {
-    double z = log(below / (1 - below)) / 1.702;
+    double tail = fmax(fmin(below, 1 - below), DBL_MIN), t = sqrt(-2 * log(tail));
+    double z = t - (2.515517 + t * (0.802853 + t * 0.010328)) /
+                       (1 + t * (1.432788 + t * (0.189269 + t * 0.001308)));
 
-    for (int i = 0; i < 6; i++)
-        z += (below - normal_above(-z)) / (exp(-z * z / 2) / sqrt(2 * M_PI));
-    return z;
+    for (int i = 0; i < 2; i++) z += (normal_above(z) - tail) * exp(z * z / 2) * sqrt(2 * M_PI);
+    return below < 0.5 ? -z : z;
 }
 
 struct placed {
@@ -178,18 +182,16 @@ static double effective_count(const struct part *part)
     return part->count * (1 - part->correlation) / (1 + part->correlation);
 }
 
-/* The value as unlikely for independent runs as `z` is for these: it counts for less, and by
- * Student's t of as many runs as they are worth (Santer and others, "Statistical significance of
- * trends and trend differences in layer-average atmospheric temperature time series", J. Geophys.
- * Res. 105, 2000, 7337-7356). */
-static double discounted(const struct part *part, double z)
+/* The chance of `z` by Student's t of as many runs as these are worth (Santer and others,
+ * "Statistical significance of trends and trend differences in layer-average atmospheric
+ * temperature time series", J. Geophys. Res. 105, 2000, 7337-7356); 0: they are independent. */
+static double correlated_chance(const struct part *part, double z)
 {
-    double worth = effective_count(part), chance;
+    double worth = effective_count(part);
 
-    if (!(part->correlation > 0) || !(z > 0))
-        return z;
-    chance = student_two_sided(z * sqrt(worth / part->count), fmax(worth - 2, 1)) / 2;
-    return chance > 0 ? fmin(z, -normal_quantile(chance)) : z;
+    if (!(part->correlation > 0))
+        return 0;
+    return student_two_sided(z * sqrt(worth / part->count), fmax(worth - 2, 1)) / 2;
 }
 
 /* --- All splits --- */
@@ -238,9 +240,8 @@ static int find_split(const struct part *part, double error)
     }
     if (best == 0)
         return 0;
-    largest = discounted(part, largest);
     /* Before the whole sum, its first term: most series have no split. */
-    if (!(normal_above(largest) <= error) ||
+    if (!(fmax(normal_above(largest), correlated_chance(part, largest)) <= error) ||
         !(change_scan_chance(largest, part->count, CHANGE_WINDOW) <= error))
         return 0;
     return best;
@@ -311,7 +312,7 @@ static double recent_chance(struct part *part, double z, int sign)
 
     for (int i = 0; i < part->count; i++) part->scores[i] *= sign;
     chance = change_chance(part->scores, part->count, CHANGE_WINDOW);
-    return part->correlation > 0 ? fmax(chance, normal_above(discounted(part, z))) : chance;
+    return fmax(chance, correlated_chance(part, z));
 }
 
 /* How many runs the last state has: where the difference is most plain, up to two windows. Its sign
@@ -385,35 +386,30 @@ static int find_recent(const double *values, int from, int count, double error, 
 
 /* --- Runs far beyond all others --- */
 
-/* Whether all runs from `before` on are on one side of all those before it; its sign, or 0. */
-static int separated(const double *values, int count, int before)
+/* later[at] is the nearest of the runs from `at` on, in the direction from the first run to the
+ * last, whose sign is returned: all of them are beyond all those before them if it is. */
+static int find_later(const double *values, int count, double *later)
 {
-    int sign = values[before] > values[before - 1] ? 1 : -1;
-    double farthest = -INFINITY, nearest = INFINITY;
+    int sign = values[count - 1] > values[0] ? 1 : -1;
 
-    for (int i = 0; i < before; i++) farthest = fmax(farthest, sign * values[i]);
-    for (int i = before; i < count; i++) nearest = fmin(nearest, sign * values[i]);
-    return nearest > farthest ? sign : 0;
+    for (int at = count - 1; at >= 0; at--)
+        later[at] = fmin(sign * values[at], at < count - 1 ? later[at + 1] : INFINITY);
+    return sign;
 }
 
-/* The chance of the last `length` of a state's runs, which are all beyond those before them; 1:
- * they are not, or a run before was half as far away. One of them alone counts, the nearest. */
-static double jump_chance(const double *values, int count, int length, double *room)
+/* The chance that the runs behind the first `before` are `nearest` or more, times `sign`; 1: one of
+ * the first was half as far away. One of them alone counts, the nearest. */
+static double jump_chance(const double *values, int before, int sign, double nearest, double *room)
 {
-    int before = count - length, sign = separated(values, count, before);
-    double middle, spread, nearest = INFINITY;
+    double middle, spread;
 
-    if (sign == 0)
-        return 1;
     memcpy(room, values, (size_t)before * sizeof *room);
     middle = stats_sort_median(room, before);
-    for (int i = before; i < count; i++) nearest = fmin(nearest, sign * (values[i] - middle));
-    if (!(nearest > 0))
-        return 1;
+    nearest -= sign * middle;
     for (int i = 0; i < before; i++) {
-        if (fabs(values[i] - middle) >= nearest / 2)
-            return 1;
         room[i] = fabs(values[i] - middle);
+        if (!(room[i] < nearest / 2))
+            return 1;
     }
     spread =
         fmax(stats_deviation(values, before), STATS_MAD_SCALE * stats_sort_median(room, before));
@@ -423,12 +419,20 @@ static double jump_chance(const double *values, int count, int length, double *r
 
 int change_jump(const double *values, int count, double *room, double *chance)
 {
-    int best = 0;
+    double *later = room + count, farthest = -INFINITY;
+    int best = 0, sign;
 
     *chance = 1;
-    for (int length = 1; count - length >= CHANGE_RUNS_LEAST - 1; length++) {
-        double own = jump_chance(values, count, length, room);
-        best = own < *chance ? length : best;
+    if (count < CHANGE_RUNS_LEAST)
+        return 0;
+    sign = find_later(values, count, later);
+    for (int before = 1; before < count; before++) {
+        double own;
+        farthest = fmax(farthest, sign * values[before - 1]);
+        if (before < CHANGE_RUNS_LEAST - 1 || !(farthest < later[before]))
+            continue;
+        own = jump_chance(values, before, sign, later[before], room);
+        best = own < 1 && own <= *chance ? count - before : best;
         *chance = fmin(*chance, own);
     }
     return best;

@@ -61,5 +61,5 @@ double change_scan_chance(double z, int count, int least);
 int change_trend(const double *values, int count, double error);
 
 /* How many of the last runs are far beyond all before them, and the chance of noise for that; 0 and
- * 1: none are. `room` is for `count` doubles. */
+ * 1: none are. `room` is for 2 * `count` doubles. */
 int change_jump(const double *values, int count, double *room, double *chance);

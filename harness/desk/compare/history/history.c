@@ -328,7 +328,7 @@ static enum status judge_all(struct history *history, const struct history_file 
         tested += history->series[i].count >= CHANGE_RUNS_LEAST;
         most = history->series[i].count > most ? history->series[i].count : most;
     }
-    TRY_OUT(rows_make(&room, most));
+    TRY_OUT(rows_make(&room, 2 * most));
     TRY_OUT(list_moments(&moments, &moment_count, file, since));
     history->series_error = history->rule.error / (tested > 0 ? tested : 1);
     for (int i = 0; i < history->count; i++) {

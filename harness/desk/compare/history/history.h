@@ -146,7 +146,7 @@ struct history {
 };
 
 /* Judges a series by its values and its metric: everything but GONE. `changes` is as long as
- * change_points_find() wants it, and `room` as the series. OUT_OF_MEMORY. */
+ * change_points_find() wants it, and `room` for twice the series. OUT_OF_MEMORY. */
 enum status history_judge(struct history_series *series, const struct history_rule *rule,
                           double error, int *changes, double *room);
 
