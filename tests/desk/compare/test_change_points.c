@@ -272,6 +272,38 @@ TEST(a_large_step_stays_plain_when_it_is_old)
     }
 }
 
+/* Each hides in the correlation that the others make, unless that is taken from what all leave. */
+TEST(steps_of_one_way_do_not_hide_each_other)
+{
+    static const struct {
+        int count, at[4];
+    } cases[] = { { 40, { 13, 27 } },
+                  { 40, { 20, 30 } },
+                  { 30, { 10, 20 } },
+                  { 40, { 10, 20, 30 } },
+                  { 40, { 8, 16, 24, 32 } } };
+    enum { EACH = DRAWN / 10 };
+    struct random random = random_seed(test_seed(), 5);
+    double values[RUNS];
+
+    for (size_t i = 0; i < 2 * ARRAY_SIZE(cases); i++) {
+        const int *at = cases[i / 2].at, count = cases[i / 2].count;
+        double step = i % 2 == 0 ? 0.05 : 0.1;
+        int missed = 0;
+        for (int j = 0; j < EACH; j++) {
+            for (int k = 0; k < count; k++) {
+                int steps = 0;
+                while (steps < 4 && at[steps] > 0 && k >= at[steps]) steps++;
+                values[k] = pow(1 + step, steps) * (1 + 0.01 * (double)random_normal(&random));
+            }
+            missed += !made_alarm(values, count, ERROR);
+        }
+        print_message("%g%% at run %d, %d, ... of %d: %d of %d missed\n", 100 * step, at[0], at[1],
+                      count, missed, EACH);
+        assert_true(missed <= most_of(EACH, 0.05));
+    }
+}
+
 /* Scores are right in the far tails, too. */
 TEST(a_step_is_found_in_a_long_series)
 {
@@ -283,6 +315,25 @@ TEST(a_step_is_found_in_a_long_series)
     made_series(values, LONG, MADE_NORMAL, 0.03, LONG / 2, 0.05, &random);
     assert_int_equal(change_points_find(values, LONG, ERROR, at), 1);
     assert_in_range(at[0], LONG / 2 - 10, LONG / 2 + 10);
+}
+
+TEST(a_drift_that_begins_late_is_found)
+{
+    enum { EACH = DRAWN / 10, FLAT = 20 };
+    struct random random = random_seed(test_seed(), 7);
+    double values[RUNS];
+
+    for (int percent = 2; percent <= 5; percent += 3) {
+        int missed = 0;
+        for (int j = 0; j < EACH; j++) {
+            for (int k = 0; k < RUNS; k++)
+                values[k] = pow(1 + percent / 100.0, fmax(0, k - FLAT + 1)) *
+                            (1 + 0.01 * (double)random_normal(&random));
+            missed += !made_alarm(values, RUNS, ERROR);
+        }
+        print_message("%d%% a run from run %d on: %d of %d missed\n", percent, FLAT, missed, EACH);
+        assert_true(missed <= most_of(EACH, 0.05));
+    }
 }
 
 /* Three steps of 5% within 13 runs, and the first runs after a step of 100%, at noises of 1% and

@@ -1,6 +1,6 @@
 /* Values become ranks and their normal scores. The scan over all splits works on running sums; the
  * test of the last window counts all choices of as many scores. How neighbours correlate is taken
- * from what a trend or a step leaves of the ranks, since either of them is no noise. */
+ * from what a trend or steps leave of the ranks, since neither is noise. */
 #include "harness/desk/compare/history/change_points.h"
 
 #include "harness/base/figures/statistics.h"
@@ -154,11 +154,39 @@ static void fit_step(const double *values, int count, double *fit)
         fit[i] = mean + (i < best ? -after / best : after / (count - best));
 }
 
-/* How neighbours correlate in what is left of the ranks after a trend or a step, whichever leaves
- * less. Such an estimate is too small, as Marriott and Pope derive for a mean ("Bias in the
- * estimation of autocorrelations", Biometrika 41, 1954, 390-402); after the better of two fits
- * chosen from all splits, it is by (LOW + WIDE r) / n of series of 20 to 100 runs, as drawing shows
- * (test_change_points.c). */
+/* later[at] is the nearest of the runs from `at` on, in the direction from the first run to the
+ * last, whose sign is returned: all of them are beyond all those before them if it is. */
+static int find_later(const double *values, int count, double *later)
+{
+    int sign = values[count - 1] > values[0] ? 1 : -1;
+
+    for (int at = count - 1; at >= 0; at--)
+        later[at] = fmin(sign * values[at], at < count - 1 ? later[at + 1] : INFINITY);
+    return sign;
+}
+
+/* The means of states of a window at least, each of which is beyond all of those before it. */
+static void fit_stairs(const double *values, int count, double *fit)
+{
+    int sign = find_later(values, count, fit), from = 0;
+    double farthest = -INFINITY;
+
+    for (int at = 1; at <= count; at++) {
+        double mean;
+        farthest = fmax(farthest, sign * values[at - 1]);
+        if (at < count &&
+            (at - from < CHANGE_WINDOW || count - at < CHANGE_WINDOW || !(farthest < fit[at])))
+            continue;
+        mean = stats_mean(values + from, at - from);
+        for (; from < at; from++) fit[from] = mean;
+    }
+}
+
+/* How neighbours correlate in what is left of the ranks after a trend, a step, or steps of one way,
+ * whichever leaves least. Such an estimate is too small, as Marriott and Pope derive for a mean
+ * ("Bias in the estimation of autocorrelations", Biometrika 41, 1954, 390-402); after the better of
+ * a line and a step chosen from all splits, it is by (LOW + WIDE r) / n of series of 20 to 100
+ * runs, as drawing shows (test_change_points.c). Noise hardly ever makes stairs. */
 static double correlation_of(const struct part *part, double *room)
 {
     enum { WIDE = 9 };
@@ -169,6 +197,8 @@ static double correlation_of(const struct part *part, double *room)
     fit_line(part->ranks, count, room);
     least = correlation_left(part->ranks, room, count);
     fit_step(part->ranks, count, room);
+    least = fmin(least, correlation_left(part->ranks, room, count));
+    fit_stairs(part->ranks, count, room);
     least = fmin(least, correlation_left(part->ranks, room, count));
     least = (count * least + low) / fmax(count - WIDE, count / 2.0);
     return fmin(fmax(least, 0), 0.95);
@@ -385,17 +415,6 @@ static int find_recent(const double *values, int from, int count, double error, 
 }
 
 /* --- Runs far beyond all others --- */
-
-/* later[at] is the nearest of the runs from `at` on, in the direction from the first run to the
- * last, whose sign is returned: all of them are beyond all those before them if it is. */
-static int find_later(const double *values, int count, double *later)
-{
-    int sign = values[count - 1] > values[0] ? 1 : -1;
-
-    for (int at = count - 1; at >= 0; at--)
-        later[at] = fmin(sign * values[at], at < count - 1 ? later[at + 1] : INFINITY);
-    return sign;
-}
 
 /* The chance that the runs behind the first `before` are `nearest` or more, times `sign`; 1: one of
  * the first was half as far away. One of them alone counts, the nearest. */

@@ -32,7 +32,7 @@
  *
  * Runs that resemble their neighbours (autocorrelation) look like changes. So n runs count as the
  * n (1 - r) / (1 + r) that autoregressive noise makes of them, where neighbours correlate by r in
- * what a trend or a step leaves of the series. The first three tests pay for it. This is an
+ * what a trend or steps leave of the series. The first three tests pay for it. This is an
  * approximation: docs/history.md has the rates that were measured. */
 #pragma once
 
