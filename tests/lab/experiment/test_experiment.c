@@ -250,6 +250,19 @@ TEST(a_child_that_hangs_fails_when_its_time_is_up)
 }
 
 /* Its records take 3 s in all, and none takes 2. */
+/* It does not know what others took, and that may leave undecided what it took for decided. */
+TEST(a_child_that_ends_early_is_not_called_slow)
+{
+    how.repetitions = 3;
+    how.extra = EXTRA_PAIRS;
+    play_scenario();
+    play_pairs(3);
+    play_last(RECORD_END, "");
+    assert_int_equal(run(), STATUS_OK);
+    assert_int_equal(result.verdict, VERDICT_UNDECIDED);
+    assert_null(strstr(result.reason, "no more than"));
+}
+
 TEST(a_slow_child_has_its_time_for_each_repetition_and_no_more_pairs)
 {
     how.timeout_seconds = 2;

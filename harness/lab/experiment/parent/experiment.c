@@ -210,7 +210,9 @@ static enum status conclude_child(struct collector *collector, const struct proc
     } else {
         result->unmeasured = false;
         TRY(verdict_give(result));
-        if (result->verdict == VERDICT_UNDECIDED && result->pairs < pairs_most(result))
+        /* A child may also have ended since, without what others took, its pairs decided. */
+        if (result->verdict == VERDICT_UNDECIDED && result->pairs < pairs_most(result) &&
+            (double)(clock_ns() - collector->begin_ns) * 1e-9 > result->protocol.timeout_seconds)
             text_append(result->reason, sizeof result->reason,
                         "; no more than %d pairs, since these took more than %g s", result->pairs,
                         result->protocol.timeout_seconds);
