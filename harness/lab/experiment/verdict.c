@@ -300,8 +300,8 @@ static bool others_may_hide_it(const struct scenario_result *result)
     return cpu_loss_is_large(&result->cpu_loss) || result->cpu_quota > 0;
 }
 
-/* Other programs may be at fault for what a child skips once it has measured, and for what takes
- * too long: they are named first. */
+/* Other programs may be at fault for what a child skips once it has measured, for what takes too
+ * long, and for what is undecided: they are named first. */
 void verdict_blame_others(struct scenario_result *result)
 {
     char taken[96], reason[sizeof result->reason];
@@ -313,32 +313,18 @@ void verdict_blame_others(struct scenario_result *result)
     cpu_loss_print(taken, sizeof taken, &result->cpu_loss);
     memcpy(reason, result->reason, sizeof reason);
     result->verdict = VERDICT_UNDECIDED;
-    snprintf(result->reason, sizeof result->reason,
-             "%s meanwhile, so it cannot be told whether the bottleneck shows here: use a quieter "
-             "machine; doctor says what disturbs this one. Apart from that: %.300s",
-             taken, reason);
-}
-
-static void conclude_not_met(struct scenario_result *result)
-{
-    char taken[96];
-
-    result->verdict = VERDICT_NOT_REPRODUCED;
-    if (!others_may_hide_it(result))
-        return;
-    result->verdict = VERDICT_UNDECIDED;
-    if (!cpu_loss_is_large(&result->cpu_loss))
-        return; /* the quota, which conclude_verdict() names */
-    cpu_loss_print(taken, sizeof taken, &result->cpu_loss);
-    text_append(result->reason, sizeof result->reason,
-                "; but %s meanwhile, which can hide it: use a quieter machine", taken);
+    snprintf(
+        result->reason, sizeof result->reason,
+        "%s meanwhile, so this cannot be told: use a quieter machine; doctor says what disturbs "
+        "this one. Apart from that: %.300s",
+        taken, reason);
 }
 
 /* The verdict on what the scenario promises, from the outcomes of its expectations. */
 static void conclude_promises(struct scenario_result *result)
 {
     if (reasons_of(result, OUTCOME_NOT_MET) > 0) {
-        conclude_not_met(result);
+        result->verdict = others_may_hide_it(result) ? VERDICT_UNDECIDED : VERDICT_NOT_REPRODUCED;
     } else if (reasons_of(result, OUTCOME_UNDECIDED) > 0) {
         result->verdict = VERDICT_UNDECIDED;
     } else if (!something_is_expected(result)) {
@@ -417,6 +403,8 @@ static void conclude_verdict(struct scenario_result *result)
     } else {
         conclude_promises(result);
     }
+    if (result->verdict == VERDICT_UNDECIDED)
+        verdict_blame_others(result);
     if (result->verdict == VERDICT_UNDECIDED && result->cpu_quota > 0)
         text_append(result->reason, room,
                     "; a control group's quota of %.3g core%s stops all threads once it is used up",

@@ -26,6 +26,7 @@ enum loss_check verdict_loss_check(const struct scenario_result *result);
  * protocol, device, fp32, pairs and repetitions. Without pairs the verdict is failed. */
 enum status verdict_give(struct scenario_result *result);
 
-/* A scenario that was skipped once its process had measured, or whose process took too long, is
- * undecided if others used the cores meanwhile: the reason begins with that. */
+/* A scenario that was skipped once its process had measured, whose process took too long, or that
+ * is undecided anyway, is undecided if others used the cores meanwhile: the reason begins with
+ * that. */
 void verdict_blame_others(struct scenario_result *result);

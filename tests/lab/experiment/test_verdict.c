@@ -450,6 +450,8 @@ TEST(what_others_may_hide_is_undecided)
         if (cases[i].verdict == VERDICT_UNDECIDED) {
             assert_non_null(strstr(setting.result.reason, "step_time: 1.15x faster ("));
             assert_non_null(strstr(setting.result.reason, "0.30 of 2 cores meanwhile"));
+            assert_true(strstr(setting.result.reason, "meanwhile") <
+                        strstr(setting.result.reason, "step_time: "));
         }
     }
 }
