@@ -458,9 +458,10 @@ const struct command command_compare = {
             "something is slower (with --explain, a step, for a reason that stands out), failed or "
             "is missing in a file or a repetition of new, or a counter moved of which nobody says "
             "which way is better",
-            "a change beyond the threshold is undecided, a row did other work, or none could be "
-            "compared; with --explain, nothing stands out in a step that is longer, or steps are "
-            "too few; with --strict, something is undecided or was not measured"),
+            "a change beyond the threshold is undecided (too noisy to tell), a row did other work, "
+            "or none could be compared; with --explain, nothing stands out in a step that is "
+            "longer, or steps are too few; with --strict, something is undecided or was not "
+            "measured"),
     .options = options,
     .context_size = sizeof(struct compare),
     .prepare = compare_prepare,

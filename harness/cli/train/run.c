@@ -456,8 +456,8 @@ const struct command command_run = {
             "all were reproduced or skipped, and one was reproduced; counts moved as predicted",
             "one was not reproduced, or its variants do not compute the same; with --aa, equal "
             "settings were called different; with --strict, one was skipped",
-            "one is undecided or could not be measured or traced, or all were skipped; with "
-            "--rounds-of, as compare"),
+            "one is undecided (too noisy to tell) or could not be measured or traced, or all were "
+            "skipped; with --rounds-of, as compare"),
     .options = options,
     .context_size = sizeof(struct run),
     .run = run_run,
