@@ -55,7 +55,7 @@ packages()
         echo gcc-aarch64-linux-gnu mmdebstrap qemu-user-static binfmt-support
     fi
     if [ "$tests" = yes ]; then
-        echo clang-format shellcheck dpkg-dev file unzip python3-venv python3-jsonschema python3-numpy python3-scipy python3-pytest
+        echo git clang-format shellcheck dpkg-dev file unzip python3-venv python3-jsonschema python3-numpy python3-scipy python3-pytest
         echo ccache libbenchmark-tools
         echo chromium chromium-driver python3-selenium
     fi
