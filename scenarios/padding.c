@@ -11,15 +11,19 @@
  * samples, 8 neighbours lie within 6 tokens: about 2.5 of padding and 3.5 of rounding, 13%. So 46
  * rows are computed instead of 62, and attention, whose scores are a square, gains more. Each
  * micro-batch has a length of its own, so the step is launched eagerly: a graph is captured for
- * one. */
+ * one.
+ *
+ * Micro-batches of short samples then leave memory unused. A budget of tokens (fairseq's
+ * --max-tokens, here max_tokens=512) takes as many samples as fit, padded, so that the same update
+ * has fewer micro-batches. */
 #include "scenarios/scenario.h"
 
 const struct scenario scenario_padding = {
     .name = "padding",
     .title = "Padding short sequences to the longest of their batch",
     .also = "dynamic padding, group_by_length, length bucketing, sequence bucketing, sequence "
-            "packing, token budget, bucketing by length, batch_sampler, packing, packed "
-            "sequences, nested tensors, ragged tensors, varlen",
+            "packing, token budget, max_tokens, bucketing by length, batch_sampler, packing, "
+            "packed sequences, nested tensors, ragged tensors, varlen",
     .group = GROUP_DATA,
     .symptom = "the device is busy, yet real tokens per second are far below what it computes",
     .cause = "batches in random order: one long sample pads all others to its length",

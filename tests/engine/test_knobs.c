@@ -625,6 +625,18 @@ TEST(what_cannot_be_is_refused_with_the_reason)
         { &cpu, "collate=loop input=decoded workers=0", "",
           "collate=loop with workers=0: without workers the training thread reads, decodes and "
           "collates anyway; set workers to 1 or more, or collate=workers" },
+        { &cpu, "data=sequences tokens=64 padding=longest batch=8 accumulate=4 max_tokens=127", "",
+          "max_tokens=127 with batch=8, accumulate=4 and tokens=64: batch / accumulate of the "
+          "longest samples have more tokens; set max_tokens or accumulate higher" },
+        { &cpu,
+          "data=sequences padding=longest batch=8 accumulate=8 update=micro_batch "
+          "max_tokens=512",
+          "",
+          "max_tokens=512 with update=micro_batch: each step would have another number of updates; "
+          "set update=step or max_tokens=none" },
+        { &cpu, "data=sequences padding=longest batch=8 ranks=2 max_tokens=4096", "",
+          "max_tokens=4096 with ranks=2: each rank would have another number of micro-batches; set "
+          "max_tokens=none or ranks=1" },
         { &cpu, "memory_budget=5GiB", "",
           "memory_budget=5GiB on CPU device (a test): the device has 4294967296 bytes; set "
           "memory_budget lower or to device" },
@@ -739,6 +751,7 @@ TEST(what_lies_just_inside_a_limit_is_not_refused)
     resolved("launch=graph batch=8 accumulate=4", &cpu);
     resolved("model=light padding=longest batch=4 accumulate=2 launch=eager", &cpu);
     resolved("model=light padding=longest batch=4", &cpu);
+    resolved("data=sequences tokens=64 padding=longest batch=8 accumulate=4 max_tokens=128", &cpu);
     resolved("model=balanced padding=longest accumulate=2 launch=graph", &cpu); /* images */
     resolved("workers=1024 prefetch=4", &cpu);
     resolved("collate=loop input=decoded workers=1", &cpu);

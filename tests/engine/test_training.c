@@ -218,6 +218,9 @@ TEST(padding_changes_nothing_but_the_order_of_sums)
         "padding=longest pad_to_multiple_of=1 checkpointing=block",
         "padding=longest elementwise=unfused input=decoded",
         "padding=longest attention=fused",
+        "padding=longest max_tokens=180",
+        "padding=longest max_tokens=180 elementwise=unfused checkpointing=block",
+        "padding=longest max_tokens=300 group_by_length=no input=decoded workers=1",
     };
     const char *base = "model=light tokens=45 batch=16 accumulate=4 launch=eager precision=fp32";
 
@@ -1017,6 +1020,31 @@ TEST(a_window_counts_its_padding)
     assert_int_equal(window.counts.tokens, 3 * 8 * 17);
     assert_true(window.metric[METRIC_PADDING_SHARE] == 0);
     training_window_release(&window);
+}
+
+/* Eight micro-batches of two samples have room for 90 tokens each. */
+TEST(a_budget_of_tokens_takes_fewer_micro_batches)
+{
+    static const char *const base = "model=light tokens=45 batch=16 accumulate=8 launch=eager "
+                                    "padding=longest max_tokens=";
+    static const enum metric metrics[] = { METRIC_MICRO_BATCH, METRIC_LAUNCHES_PER_STEP,
+                                           METRIC_ACTIVATION_PEAK };
+    static const char *const budgets[] = { "none", "90", "720" };
+    double of[ARRAY_SIZE(budgets)][ARRAY_SIZE(metrics)];
+
+    for (size_t b = 0; b < ARRAY_SIZE(budgets); b++) {
+        char settings[256];
+        struct training_window window;
+
+        snprintf(settings, sizeof settings, "%s%s", base, budgets[b]);
+        window = window_of(*state, settings, 64);
+        for (size_t m = 0; m < ARRAY_SIZE(metrics); m++) of[b][m] = window.metric[metrics[m]];
+        training_window_release(&window);
+    }
+    assert_true(of[0][0] == 2 && of[1][0] > 2.1 && of[2][0] == 16);
+    assert_true(of[1][1] < of[0][1] / 1.05 && of[2][1] < of[0][1] / 6);
+    /* No more memory for it. */
+    assert_true(of[1][2] < 1.1 * of[0][2] && of[2][2] > 4 * of[0][2]);
 }
 
 /* Forward's products, by the sizes alone: queries, keys, values, output and the MLP's two; the

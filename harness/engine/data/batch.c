@@ -29,6 +29,7 @@ struct batch_layout batch_layout(const struct dataset *dataset,
         layout.micro_samples = samples / batching->micro_batches;
         layout.tokens = (int)(layout.sample_bytes / sizeof(int32_t));
         layout.pad_to_multiple_of = batching->pad_to_multiple_of;
+        layout.max_tokens = batching->max_tokens;
     }
     return layout;
 }
@@ -46,18 +47,40 @@ int64_t batch_tokens(const struct batch_layout *layout, const int32_t *lengths)
     return tokens;
 }
 
-int batch_padded_length(const struct batch_layout *layout, const int32_t *lengths, int micro)
+static int padded_length(const struct batch_layout *layout, int longest)
 {
-    int multiple = layout->pad_to_multiple_of, longest = 0;
+    int multiple = layout->pad_to_multiple_of;
+    int padded = (longest + multiple - 1) / multiple * multiple;
+
+    return padded < layout->tokens ? padded : layout->tokens;
+}
+
+/* Whether a part has no room for one more sample, with which all are padded to `tokens`. */
+static bool is_full(const struct batch_layout *layout, const struct batch_part *part, int tokens)
+{
+    if (layout->max_tokens == 0)
+        return part->samples == layout->micro_samples;
+    return part->samples > 0 && (int64_t)(part->samples + 1) * tokens > layout->max_tokens;
+}
+
+struct batch_part batch_part(const struct batch_layout *layout, const int32_t *lengths, int first)
+{
+    struct batch_part part = { .first = first };
+    int longest = 0;
 
     if (layout->tokens == 0)
-        return 0;
-    for (int i = 0; i < layout->micro_samples; i++) {
-        int32_t length = lengths[micro * layout->micro_samples + i];
-        longest = length > longest ? length : longest;
+        part.samples = layout->samples - first;
+    for (int i = first + part.samples; i < layout->samples; i++) {
+        int tokens;
+
+        longest = lengths[i] > longest ? lengths[i] : longest;
+        tokens = padded_length(layout, longest);
+        if (is_full(layout, &part, tokens))
+            break;
+        part.samples++;
+        part.tokens = tokens;
     }
-    longest = (longest + multiple - 1) / multiple * multiple;
-    return longest < layout->tokens ? longest : layout->tokens;
+    return part;
 }
 
 /* Samples of one length stay in the data set's order, so that the result never depends on qsort. */
@@ -79,16 +102,12 @@ void batch_arrange(const struct batch_layout *layout, const struct batching_conf
         lengths[i] = dataset_length(dataset, SPLIT_TRAIN, samples[i]);
 }
 
-size_t batch_input_offset(const struct batch_layout *layout, const int32_t *lengths, int index)
+size_t batch_input_offset(const struct batch_layout *layout, const struct batch_part *part,
+                          int index)
 {
-    int micro, padded;
+    size_t bytes = part->tokens > 0 ? (size_t)part->tokens * sizeof(int32_t) : layout->sample_bytes;
 
-    if (layout->tokens == 0)
-        return (size_t)index * layout->sample_bytes;
-    micro = index / layout->micro_samples;
-    padded = batch_padded_length(layout, lengths, micro);
-    return (size_t)micro * (size_t)layout->micro_samples * layout->sample_bytes +
-           (size_t)(index % layout->micro_samples) * (size_t)padded * sizeof(int32_t);
+    return (size_t)part->first * layout->sample_bytes + (size_t)(index - part->first) * bytes;
 }
 
 /* In place, so from the end: a float lies over bytes that are done. */

@@ -1,11 +1,12 @@
 /* A batch: one piece of host memory that one copy moves, and how far its samples are padded.
  *
  * Samples that one micro-batch computes together have the same number of rows. Shorter ones are
- * padded, and the device computes the padding as it does everything else. Three settings decide how
- * much of it there is (struct batching_config), in the terms of Hugging Face's data collator and
- * trainer: `padding`, `pad_to_multiple_of` and `group_by_length`. An update has the same samples
- * whatever they say, and attention never looks at padding, so that the sums over an update are the
- * same but for their order. */
+ * padded, and the device computes the padding as it does everything else. Four settings decide how
+ * much of it there is (struct batching_config): `padding`, `pad_to_multiple_of` and
+ * `group_by_length`, in the terms of Hugging Face's data collator and trainer, and fairseq's
+ * `max_tokens`, by which a micro-batch takes as many samples as a number of tokens has room for. An
+ * update has the same samples whatever they say, and attention never looks at padding, so that the
+ * sums over an update are the same but for their order. */
 #pragma once
 
 #include "harness/engine/data/dataset.h"
@@ -22,6 +23,7 @@ struct batch_layout {
     int micro_samples;     /* of a micro-batch; PADDING_LONGEST only, as what follows */
     int tokens;            /* the most; 0: nothing is padded to less */
     int pad_to_multiple_of;
+    int max_tokens; /* of a micro-batch, padding included; 0: each has micro_samples */
 };
 struct batch_layout batch_layout(const struct dataset *dataset,
                                  const struct batching_config *batching, int samples);
@@ -37,9 +39,15 @@ const int32_t *batch_lengths(const struct batch_layout *layout, const void *memo
 /* Tokens of a batch that carry data: the sum of its lengths. */
 int64_t batch_tokens(const struct batch_layout *layout, const int32_t *lengths);
 
-/* The number of tokens that micro-batch `micro` of a batch with these lengths is padded to; 0: all
- * that the model takes. */
-int batch_padded_length(const struct batch_layout *layout, const int32_t *lengths, int micro);
+/* Samples of a batch that are computed together. */
+struct batch_part {
+    int first, samples;
+    int tokens; /* that each is padded to; 0: all that the model takes */
+};
+
+/* The micro-batch that begins with sample `first` of a batch with these lengths; all samples from
+ * there on if nothing is padded to less. */
+struct batch_part batch_part(const struct batch_layout *layout, const int32_t *lengths, int first);
 
 /* Puts a batch's samples in the order in which micro-batches take them, and says how long each
  * is. */
@@ -50,5 +58,6 @@ void batch_arrange(const struct batch_layout *layout, const struct batching_conf
  * are asked for. */
 void batch_widen(const struct batch_layout *layout, void *input);
 
-/* The offset of the input of sample `index` in the batch. */
-size_t batch_input_offset(const struct batch_layout *layout, const int32_t *lengths, int index);
+/* The offset of the input of sample `index`, which is of that part, in the batch. */
+size_t batch_input_offset(const struct batch_layout *layout, const struct batch_part *part,
+                          int index);

@@ -122,6 +122,7 @@ static enum status load_batch(struct loader *loader, struct slot *slot,
     unsigned char *memory = slot->batch.memory;
     int32_t *labels = (int32_t *)(void *)(memory + layout->labels_offset);
     int32_t *lengths = (int32_t *)(void *)(memory + layout->lengths_offset);
+    struct batch_part part = { 0 };
 
     *damaged = 0;
     if (*reader == NULL && loader->config.input != INPUT_CACHED)
@@ -130,9 +131,12 @@ static enum status load_batch(struct loader *loader, struct slot *slot,
     /* A sample is loaded with all its padding. Where that is cut off, the next one lies over it, so
      * the order matters. */
     for (int i = 0; i < layout->samples; i++) {
-        unsigned char *input = memory + batch_input_offset(layout, lengths, i);
+        unsigned char *input;
         bool is_replaced;
 
+        if (i == part.first + part.samples)
+            part = batch_part(layout, lengths, i);
+        input = memory + batch_input_offset(layout, &part, i);
         TRY(go_on(loader, slot));
         TRY(put_sample(loader, *reader, slot->samples[i], input, &labels[i], &lengths[i],
                        &is_replaced));

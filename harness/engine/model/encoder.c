@@ -160,7 +160,7 @@ out:
 }
 
 enum status encoder_open_shorter(struct encoder **opened, const struct encoder *longer,
-                                 const struct training_config *config, int tokens,
+                                 const struct training_config *config, int samples, int tokens,
                                  struct stream *stream)
 {
     enum status status = STATUS_OK;
@@ -171,6 +171,7 @@ enum status encoder_open_shorter(struct encoder **opened, const struct encoder *
     *opened = NULL;
     TRY_OUT(rows_make(&encoder, 1));
     shorter.model.tokens = tokens;
+    shorter.model.batch = samples * config->launch.accumulate;
     encoder->shape = encoder_shape(&shorter, longer->shape.classes);
     encoder->allocator = longer->allocator;
     encoder->longer = longer;

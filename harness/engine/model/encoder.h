@@ -136,11 +136,11 @@ enum status encoder_open(struct encoder **encoder, const struct training_config 
 /* After the masters were changed: makes the parameters of them. Queued on `stream`. */
 enum status encoder_narrow(const struct encoder *encoder, struct stream *stream);
 
-/* The same model for samples of as many `tokens` or fewer: it has ops, activations and programs of
- * its own, and the parameters of `longer`, which must outlive it. `config` and `stream` are those
- * that `longer` was opened with. */
+/* The same model for so many `samples` of as many `tokens` or fewer: it has ops, activations and
+ * programs of its own, and the parameters of `longer`, which must outlive it. `config` and `stream`
+ * are those that `longer` was opened with. */
 enum status encoder_open_shorter(struct encoder **encoder, const struct encoder *longer,
-                                 const struct training_config *config, int tokens,
+                                 const struct training_config *config, int samples, int tokens,
                                  struct stream *stream);
 
 /* Frees everything that is its own; the stream's work must be done. NULL is allowed. */

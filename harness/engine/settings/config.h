@@ -83,7 +83,8 @@ struct batching_config {
     enum padding padding;
     int pad_to_multiple_of; /* tokens; PADDING_LONGEST only, as the next one */
     bool group_by_length;   /* an update's samples go into its micro-batches sorted by length */
-    int micro_batches;      /* per update; set by knobs_resolve */
+    int max_tokens;         /* of a micro-batch, with its padding; 0: all have as many samples */
+    int micro_batches;      /* per update, at most; set by knobs_resolve */
     bool wide_pixels;       /* images: bytes are widened to fp32 before they are copied */
 };
 
@@ -178,8 +179,8 @@ enum { ACCUMULATE_FIT = 0 };
 struct launch_config {
     enum launch_mode mode;
     enum graphs graphs;
-    int accumulate;   /* micro-batches per step; ACCUMULATE_FIT until knobs_resolve: as few as the
-                         memory budget has room for */
+    int accumulate;   /* micro-batches per step, fewer with max_tokens; ACCUMULATE_FIT until
+                         knobs_resolve: as few as the memory budget has room for */
     bool one_update;  /* per step; no: one per micro-batch */
     bool two_streams; /* in backward, for the two products of a linear layer; not in a graph */
 };

@@ -122,6 +122,11 @@ static const struct knob knobs[] = {
          .healthy = "yes", .acts = "data=sequences padding=longest",
          .text = "padding=longest: sort the samples of an update by length, so that those of a "
                  "micro-batch are alike"),
+    KNOB(max_tokens, COUNT, loader.batching.max_tokens, .values = "2..1048576|none", .least = 2,
+         .most = 1048576, .zero = "none", .healthy = "none",
+         .acts = "data=sequences padding=longest accumulate!=1",
+         .text = "padding=longest: a micro-batch has as many samples as fit, padded, into so many "
+                 "tokens; none: all have as many samples"),
     KNOB(jpeg_pixels, COUNT, data.jpeg_pixels, OR_AUTO(16, 1024),
          .text = "side of the JPEG files in pixels; auto: generated ones have the image's for "
                  "model=heavy, else twice that, and a folder's are taken as they are"),

@@ -224,6 +224,27 @@ static const char *refused_graph(const struct training_config *config)
     return NULL;
 }
 
+/* With it an update has no more micro-batches than without, but how many depends on its samples. */
+static const char *refused_max_tokens(const struct training_config *config)
+{
+    const struct batching_config *batching = &config->loader.batching;
+    const int accumulate = config->launch.accumulate;
+
+    if (batching->max_tokens == 0 || batching->padding != PADDING_LONGEST ||
+        config->data.kind == DATA_IMAGES)
+        return NULL;
+    if ((int64_t)config->model.batch / accumulate * config->model.tokens > batching->max_tokens)
+        return "{max_tokens} with {batch}, {accumulate} and {tokens}: batch / accumulate of the "
+               "longest samples have more tokens; set max_tokens or accumulate higher";
+    if (!config->launch.one_update && accumulate > 1)
+        return "{max_tokens} with {update}: each step would have another number of updates; set "
+               "update=step or max_tokens=none";
+    if (config->ranks.count > 1)
+        return "{max_tokens} with {ranks}: each rank would have another number of micro-batches; "
+               "set max_tokens=none or ranks=1";
+    return NULL;
+}
+
 static const char *refused_loader(const struct training_config *config,
                                   const struct device_properties *device)
 {
@@ -238,6 +259,8 @@ static const char *refused_loader(const struct training_config *config,
     if (loader->collate == COLLATE_LOOP && loader->workers == 0)
         return "{collate} with {workers}: without workers the training thread reads, decodes and "
                "collates anyway; set workers to 1 or more, or collate=workers";
+    if (refused_max_tokens(config) != NULL)
+        return refused_max_tokens(config);
     if (config->allocator.budget > device->memory_bytes)
         return "{memory_budget} on {device}: the device has {memory_bytes} bytes; set "
                "memory_budget lower or to device";

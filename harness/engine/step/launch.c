@@ -137,14 +137,15 @@ static enum status queue_pipeline(struct training *training, struct phase_times 
 static enum status queue_step(struct training *training, struct phase_times *times)
 {
     const struct launch_config *config = &training->config.launch;
-    int updated = config->one_update ? config->accumulate : 1; /* micro-batches per update */
+    int count = micro_batches_count(training->micro_batches);
+    int updated = config->one_update ? count : 1; /* micro-batches per update */
 
     if (times != NULL)
         phase_times_restart(times);
     TRY(mark(training, times, TIMED_NONE));
     if (training->pipeline != NULL)
         return queue_pipeline(training, times);
-    for (int micro = 0; micro < config->accumulate; micro++) {
+    for (int micro = 0; micro < count; micro++) {
         bool last = (micro + 1) % updated == 0;
         bool sent = last || !training->config.ranks.one_sync;
         if (micro % updated == 0)

@@ -272,6 +272,7 @@ enum status training_load(struct training *training)
     counts = micro_batches_tokens(training->micro_batches);
     training->tokens += counts.tokens;
     training->padded_tokens += counts.padded_tokens;
+    training->micro_batches_taken += micro_batches_count(training->micro_batches);
     training->model_flops += micro_batches_sum(training->micro_batches, program_model_flops);
     begin = clock_ns();
     phase_push(training->device, "h2d");
@@ -290,7 +291,7 @@ struct op_context training_context(const struct training *training, int micro)
     const char *input = transfer_input(training->transfer);
     const struct model_shape *shape = &training->encoder->shape;
     const struct launch_config *launch = &training->config.launch;
-    size_t first = (size_t)micro * (size_t)shape->samples;
+    size_t first = (size_t)micro_batch_first(training->micro_batches, micro);
     bool sequences = training->config.data.kind == DATA_SEQUENCES;
 
     return (struct op_context){

@@ -55,6 +55,7 @@ struct training;
     X(reported_steps, training->reported_steps)                                                    \
     X(tokens, training->tokens)                                                                    \
     X(padded_tokens, training->padded_tokens)                                                      \
+    X(micro_batches, training->micro_batches_taken)                                                \
     X(model_flops, training->model_flops) /* of forward and backward, without recomputation */     \
     X(routed_tokens, training->encoder->routed.all) /* to experts of all ranks */                  \
     X(busiest_tokens, training->encoder->routed.busiest)                                           \

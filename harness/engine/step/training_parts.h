@@ -63,6 +63,7 @@ struct training {
     bool times_phases;                 /* in the step that is under way, where it is not a graph */
     struct trace *trace;               /* NULL: nothing is recorded */
     int64_t tokens, padded_tokens;     /* in all steps done or queued */
+    int64_t micro_batches_taken;       /* the same */
     int64_t model_flops;               /* the same: program_model_flops() */
     struct stack_profiler *profiler;   /* of the loop's own; NULL: none */
     struct tensor_sums *sums;          /* NULL: none are taken */

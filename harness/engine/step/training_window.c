@@ -183,8 +183,7 @@ static enum status fill_metrics(struct training *training, struct training_windo
     metric[METRIC_TOKENS_PER_SECOND] = (double)counts->tokens / ((double)window->wall_ns / 1e9);
     metric[METRIC_PADDING_SHARE] =
         (double)counts->padded_tokens / (double)(counts->tokens + counts->padded_tokens);
-    metric[METRIC_MICRO_BATCH] =
-        (double)training->layout.samples / training->config.launch.accumulate;
+    metric[METRIC_MICRO_BATCH] = steps * training->layout.samples / (double)counts->micro_batches;
     metric[METRIC_LAUNCHES_PER_STEP] = (double)counts->launches / steps;
     metric[METRIC_CAPTURES_PER_STEP] = (double)counts->captures / steps;
     metric[METRIC_SYNCS_PER_STEP] = (double)counts->synchronizations / steps;

@@ -20,7 +20,7 @@ TERMS = {
     "slow_collate": ["collate_fn"],
     "oversubscribed_workers": ["oversubscription", "OMP_NUM_THREADS", "cv2.setNumThreads"],
     "pinned_in_loop": ["cudaHostAlloc", "tensor.pin_memory()"],
-    "padding": ["dynamic padding", "group_by_length", "sequence packing"],
+    "padding": ["dynamic padding", "group_by_length", "sequence packing", "max_tokens"],
     "small_batch": ["batch size"],
     "blocking_copies": ["non_blocking", "non_blocking=True", "asynchronous copies"],
     "optimizer_overhead": ["set_to_none", "zero_grad", "optimizer.zero_grad()"],

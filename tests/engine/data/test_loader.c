@@ -130,11 +130,11 @@ TEST(layouts_are_aligned_and_do_not_overlap)
 
 enum { UPDATE = 48, MICRO = 6 };
 
-static int padded_by_hand(const int32_t *lengths, int multiple)
+static int padded_by_hand(const int32_t *lengths, int samples, int multiple)
 {
     int longest = 0;
 
-    for (int i = 0; i < MICRO; i++) longest = lengths[i] > longest ? lengths[i] : longest;
+    for (int i = 0; i < samples; i++) longest = lengths[i] > longest ? lengths[i] : longest;
     longest = (longest + multiple - 1) / multiple * multiple;
     return longest < TOKENS ? longest : TOKENS;
 }
@@ -151,20 +151,42 @@ static bool is_among(const struct batch *batch, int index, const int32_t *ids, i
     return false;
 }
 
+/* As many samples as were asked for, or as many as the budget of tokens has room for. */
+static void check_part(const struct batch_layout *layout, const struct batch_part *part,
+                       const int32_t *lengths)
+{
+    const int32_t *own = lengths + part->first;
+    int multiple = layout->pad_to_multiple_of, more = part->samples + 1;
+
+    assert_int_equal(part->tokens, padded_by_hand(own, part->samples, multiple));
+    if (layout->max_tokens == 0) {
+        assert_int_equal(part->samples, MICRO);
+        return;
+    }
+    assert_in_range(part->samples * part->tokens, 1, layout->max_tokens);
+    if (part->first + part->samples < UPDATE)
+        assert_true(more * padded_by_hand(own, more, multiple) > layout->max_tokens);
+}
+
 /* The batch has the samples of `plain`, each micro-batch at its own length. */
 static void check_padding(const struct batch_layout *layout, const struct batch *batch,
                           const struct batch *plain, bool grouped)
 {
     const int32_t *lengths = batch_lengths(layout, batch->memory);
+    struct batch_part part = { 0 };
 
     assert_int_equal(batch_tokens(layout, lengths),
                      batch_tokens(layout, batch_lengths(layout, plain->memory)));
     for (int s = 0; s < UPDATE; s++) {
-        int first = s / MICRO * MICRO;
-        int padded = padded_by_hand(lengths + first, layout->pad_to_multiple_of);
-        const int32_t *ids = (const int32_t *)batch->memory + first * TOKENS + s % MICRO * padded;
+        const int32_t *ids;
+        int padded;
 
-        assert_int_equal(batch_padded_length(layout, lengths, s / MICRO), padded);
+        if (s == part.first + part.samples) {
+            part = batch_part(layout, lengths, s);
+            check_part(layout, &part, lengths);
+        }
+        padded = part.tokens;
+        ids = (const int32_t *)batch->memory + part.first * TOKENS + (s - part.first) * padded;
         assert_true(!grouped || s == 0 || lengths[s] >= lengths[s - 1]);
         assert_true(is_among(plain, grouped ? -1 : s, ids, padded));
         for (int i = 0; i < padded; i++) assert_int_equal(ids[i] == 0, i == 0 || i >= lengths[s]);
@@ -178,12 +200,14 @@ TEST(samples_are_padded_to_the_longest_of_their_micro_batch)
         int workers;
         enum input input;
     } cases[] = {
-        { { PADDING_LONGEST, 1, true, UPDATE / MICRO, false }, 0, INPUT_DECODED },
-        { { PADDING_LONGEST, 4, true, UPDATE / MICRO, false }, 2, INPUT_DECODED },
-        { { PADDING_LONGEST, 64, true, UPDATE / MICRO, false }, 0, INPUT_DECODED },
-        { { PADDING_LONGEST, 4, true, UPDATE / MICRO, false }, 0, INPUT_CACHED },
-        { { PADDING_LONGEST, 1, false, UPDATE / MICRO, false }, 0, INPUT_DECODED },
-        { { PADDING_LONGEST, 8, false, UPDATE / MICRO, false }, 2, INPUT_DECODED },
+        { { PADDING_LONGEST, 1, true, 0, UPDATE / MICRO, false }, 0, INPUT_DECODED },
+        { { PADDING_LONGEST, 4, true, 0, UPDATE / MICRO, false }, 2, INPUT_DECODED },
+        { { PADDING_LONGEST, 64, true, 0, UPDATE / MICRO, false }, 0, INPUT_DECODED },
+        { { PADDING_LONGEST, 4, true, 0, UPDATE / MICRO, false }, 0, INPUT_CACHED },
+        { { PADDING_LONGEST, 1, false, 0, UPDATE / MICRO, false }, 0, INPUT_DECODED },
+        { { PADDING_LONGEST, 8, false, 0, UPDATE / MICRO, false }, 2, INPUT_DECODED },
+        { { PADDING_LONGEST, 8, true, MICRO * TOKENS, UPDATE / MICRO, false }, 2, INPUT_DECODED },
+        { { PADDING_LONGEST, 1, false, 7 * TOKENS, UPDATE / MICRO, false }, 0, INPUT_CACHED },
     };
 
     for (size_t c = 0; c < ARRAY_SIZE(cases); c++) {
@@ -207,6 +231,28 @@ TEST(samples_are_padded_to_the_longest_of_their_micro_batch)
         bench_close(&plain);
         bench_close(&bench);
     }
+}
+
+/* By hand: 3 * 24, and not 4 * 40; 2 * 40, and not 3 * 64; 2 * 64 fit just in. */
+TEST(a_budget_of_tokens_divides_a_batch)
+{
+    static const int32_t lengths[] = { 16, 17, 24, 33, 40, 64, 64, 9 };
+    static const struct batch_part expected[] = {
+        { 0, 3, 24 }, { 3, 2, 40 }, { 5, 2, 64 }, { 7, 1, 16 }
+    };
+    const struct batch_layout layout = { .samples = ARRAY_SIZE(lengths),
+                                         .sample_bytes = 64 * 4,
+                                         .micro_samples = 2,
+                                         .tokens = 64,
+                                         .pad_to_multiple_of = 8,
+                                         .max_tokens = 128 };
+
+    for (size_t i = 0; i < ARRAY_SIZE(expected); i++) {
+        struct batch_part part = batch_part(&layout, lengths, expected[i].first);
+
+        assert_memory_equal(&part, &expected[i], sizeof part);
+    }
+    assert_int_equal(batch_input_offset(&layout, &expected[1], 4), 3 * 64 * 4 + 40 * 4);
 }
 
 /* --- Order, bounds and threads --- */

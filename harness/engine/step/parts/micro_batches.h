@@ -1,8 +1,9 @@
 /* The micro-batches of the step under way: how many tokens each computes, and with which ops.
  *
- * Ops are made for one shape. Where micro-batches are padded to their longest sample only, the
- * model exists once for each length that has come up, with the same parameters. In a pipeline it
- * exists once for each micro-batch in flight, and they take turns. */
+ * Ops are made for one shape. If micro-batches are padded to their longest sample only, the model
+ * exists once for each length that has come up, with max_tokens for each number of samples too, and
+ * all have the same parameters. In a pipeline it exists once for each micro-batch in flight, and
+ * they take turns. */
 #pragma once
 
 #include "harness/engine/data/batch.h"
@@ -23,6 +24,11 @@ void micro_batches_close(struct micro_batches *micro_batches);
 /* Takes note of the lengths of a step's samples, and makes the models that are still missing. */
 enum status micro_batches_take(struct micro_batches *micro_batches, const int32_t *lengths);
 
+/* How many the step has. */
+int micro_batches_count(const struct micro_batches *micro_batches);
+
+/* The model of one, and the number of its first sample in the step's batch. */
+int micro_batch_first(const struct micro_batches *micro_batches, int micro);
 const struct encoder *micro_batch_encoder(const struct micro_batches *micro_batches, int micro);
 
 /* The step's tokens with data, and those that are padding. */
