@@ -43,6 +43,7 @@
     X(leak)                                                                                        \
     X(cache_flush)                                                                                 \
     X(growing_step)                                                                                \
+    X(frequent_validation)                                                                         \
     X(network_logger)                                                                              \
     X(blocking_logger)                                                                             \
     X(blocking_save)                                                                               \

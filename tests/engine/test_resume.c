@@ -200,6 +200,7 @@ static const struct {
     { IMAGES, "loss_every=1" },
     { IMAGES, "log=queued" },
     { IMAGES, "accuracy=host" },
+    { IMAGES, "validate_every=2" },
     { IMAGES, "timer=end" },
     { IMAGES, "self_comparison=pairs" },
     { IMAGES, "profiler=stacks" },

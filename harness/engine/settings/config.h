@@ -250,6 +250,7 @@ struct logging_config {
     int read_logits_every; /* steps; 0: never. Set by knobs_resolve */
     enum predictions_mode predictions;
     int predictions_every; /* as read_logits_every */
+    int validate_every;    /* steps between evaluations of all held-out samples; 0: never */
     enum timer timer;
     enum self_comparison self_comparison;
     bool profiles; /* every pass with its call stack (stack_profiler.h) */

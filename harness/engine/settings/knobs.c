@@ -229,6 +229,9 @@ static const struct knob knobs[] = {
          .healthy = "none", .acts = "accuracy=host", KEEPS_RESULTS,
          .text = "a table of the epoch's logits and labels in a file: none; written whole after "
                  "each step; or with the rows of the step appended"),
+    KNOB(validate_every, COUNT, logging.validate_every, .values = "1..1000000|never", .least = 1,
+         .most = 1000000, .zero = "never", .healthy = "never", KEEPS_RESULTS,
+         .text = "steps between evaluations of all held-out samples, which the training waits for"),
     KNOB(timer, CHOICE, logging.timer, .values = "no|queue|cold|end", .healthy = "no",
          KEEPS_RESULTS,
          .text = "the loop's own time of a step: no; until its work is queued; until the device "

@@ -1,7 +1,8 @@
 /* The model's accuracy on samples that it was not trained on.
  *
  * Held-out samples go through the forward pass in batches of the training's size, read here without
- * the loader. The host counts the right ones. */
+ * the loader. The host counts the right ones. This is done when it is asked for, and every so many
+ * steps by a loop that validates. */
 #include "harness/base/rows.h"
 #include "harness/device/many_ranks.h"
 #include "harness/engine/step/training_parts.h"
@@ -131,3 +132,16 @@ out:
     free(logits);
     return status;
 }
+
+static enum status validate(struct training *training)
+{
+    double accuracy;
+
+    return training_evaluate(training, &accuracy);
+}
+
+const struct periodic periodic_validation = {
+    .phase = "validation",
+    .every = offsetof(struct training_config, logging.validate_every),
+    .run = validate,
+};

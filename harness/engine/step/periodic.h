@@ -33,7 +33,8 @@ struct periodic {
     X(logging)                                                                                     \
     X(saving)                                                                                      \
     X(cache_emptying)                                                                              \
-    X(garbage)
+    X(garbage)                                                                                     \
+    X(validation)
 
 #define PERIODIC_ROW(name) extern const struct periodic periodic_##name;
 PERIODICS(PERIODIC_ROW)
