@@ -15,6 +15,7 @@
     X(oversubscribed_workers)                                                                      \
     X(loader_prefetch)                                                                             \
     X(worker_respawn)                                                                              \
+    X(host_leak)                                                                                   \
     X(padding)                                                                                     \
     X(pageable_copies)                                                                             \
     X(blocking_copies)                                                                             \

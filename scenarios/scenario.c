@@ -3,6 +3,7 @@
 #include "scenarios/scenario.h"
 
 #include "harness/base/figures/statistics.h"
+#include "harness/base/words/nearest.h"
 #include "harness/engine/settings/knobs.h"
 
 #include <stdio.h>
@@ -21,13 +22,15 @@ bool scenario_shows(const struct scenario *scenario, const char *finding)
     for (int i = 0; i < SCENARIO_FINDINGS && scenario->accept[i].id != NULL; i++)
         if (strcmp(scenario->accept[i].id, finding) == 0)
             return true;
-    return false;
+    return names_have(scenario->also, finding);
 }
 
 /* How well a scenario stands for a finding that it shows. */
 static int closeness(const struct scenario *scenario, const char *finding)
 {
-    return 1 + (strcmp(scenario->accept[0].id, finding) == 0) +
+    const char *first = scenario->accept[0].id;
+
+    return 1 + (first != NULL && strcmp(first, finding) == 0) +
            2 * (strcmp(scenario->name, finding) == 0);
 }
 

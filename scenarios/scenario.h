@@ -208,7 +208,8 @@ extern const int scenarios_core;                 /* how many are core */
 
 const struct scenario *scenario_find(const char *name); /* NULL: none */
 
-/* Whether a finding is one that the variant before shows, on some device at least. */
+/* Whether a finding is one that the variant before shows, on some device at least, or that the
+ * scenario is also called: no trace of its own has what `record` finds in a whole program. */
 bool scenario_shows(const struct scenario *scenario, const char *finding);
 
 /* The scenario that has the finding's name, else the first whose first accepted finding it is, else

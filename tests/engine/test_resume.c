@@ -183,6 +183,7 @@ static const struct {
     { IMAGES, "resize_threads=3" },
     { IMAGES, "page_cache=dropped" },
     { IMAGES, "storage=shards" },
+    { IMAGES, "index=objects" },
     { IMAGES, "host_memory=pageable" },
     { IMAGES, "pinning=loop" },
     { IMAGES, "transfer=blocking" },

@@ -14,11 +14,13 @@
 #include "harness/engine/data/images/generated_images.h"
 #include "harness/engine/data/images/jpeg.h"
 #include "harness/engine/data/own_images.h"
+#include "harness/engine/data/sample_index.h"
 #include "harness/engine/data/sequences.h"
 #include "harness/engine/data/shards.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,6 +37,7 @@
 
 struct dataset {
     struct dataset_config config;
+    struct sample_index *index; /* of the training split; NULL: none */
     struct image_folder folder; /* images only, as what follows */
     atomic_bool *is_damaged;    /* by file, those of the first split first */
     struct shards *shards;      /* of the training split; NULL: it is read file by file */
@@ -42,6 +45,7 @@ struct dataset {
 
 struct sample_reader {
     const struct dataset *dataset;
+    struct index_view *index;     /* NULL: none */
     struct jpeg_decoder *decoder; /* images only, as what follows */
     unsigned char *file;
     size_t capacity;
@@ -84,27 +88,38 @@ static uint32_t file_count(const struct dataset *dataset)
 
 static enum status make_shards(struct dataset *dataset, const char *folder);
 
+static enum status open_images(struct dataset *dataset)
+{
+    const struct dataset_config *config = &dataset->config;
+    char path[PATH_MAX];
+
+    if (config->folder[0] == '\0')
+        TRY(generated_images_get(path, config->jpeg_pixels, config->uneven));
+    else if (config->jpeg_pixels > 0)
+        TRY(own_images_get(path, config->folder, config->jpeg_pixels, NULL));
+    else
+        snprintf(path, sizeof path, "%s", config->folder);
+    TRY(image_folder_read(&dataset->folder, path));
+    TRY(rows_make(&dataset->is_damaged, file_count(dataset)));
+    if (config->in_shards)
+        TRY(make_shards(dataset, path));
+
+    return STATUS_OK;
+}
+
 enum status dataset_open(struct dataset **dataset, const struct dataset_config *config)
 {
     enum status status = STATUS_OK;
-    char path[PATH_MAX];
 
     *dataset = NULL;
     TRY_OUT(check_config(config));
     TRY_OUT(rows_make(dataset, 1));
     (*dataset)->config = *config;
-    if (config->kind == DATA_SEQUENCES)
-        goto out;
-    if (config->folder[0] == '\0')
-        TRY_OUT(generated_images_get(path, config->jpeg_pixels, config->uneven));
-    else if (config->jpeg_pixels > 0)
-        TRY_OUT(own_images_get(path, config->folder, config->jpeg_pixels, NULL));
-    else
-        snprintf(path, sizeof path, "%s", config->folder);
-    TRY_OUT(image_folder_read(&(*dataset)->folder, path));
-    TRY_OUT(rows_make(&(*dataset)->is_damaged, file_count(*dataset)));
-    if (config->in_shards)
-        TRY_OUT(make_shards(*dataset, path));
+    if (config->kind == DATA_IMAGES)
+        TRY_OUT(open_images(*dataset));
+    if (config->index != INDEX_NONE)
+        TRY_OUT(sample_index_open(&(*dataset)->index, config->index,
+                                  dataset_count(*dataset, SPLIT_TRAIN)));
 
 out:
     if (status != STATUS_OK) {
@@ -118,6 +133,7 @@ void dataset_close(struct dataset *dataset)
 {
     if (dataset == NULL)
         return;
+    sample_index_close(dataset->index);
     image_folder_release(&dataset->folder);
     shards_close(dataset->shards);
     free(dataset->is_damaged);
@@ -211,6 +227,8 @@ enum status sample_reader_open(struct sample_reader **reader, const struct datas
 
     TRY_OUT(rows_make(reader, 1));
     (*reader)->dataset = dataset;
+    if (dataset->index != NULL)
+        TRY_OUT(index_view_open(&(*reader)->index, dataset->index));
     if (dataset->config.kind == DATA_IMAGES)
         TRY_OUT(jpeg_decoder_open(&(*reader)->decoder));
     if ((*reader)->decoder != NULL && dataset->config.threads > 1)
@@ -228,6 +246,7 @@ void sample_reader_close(struct sample_reader *reader)
 {
     if (reader == NULL)
         return;
+    index_view_close(reader->index);
     jpeg_decoder_close(reader->decoder);
     free(reader->file);
     free(reader);
@@ -370,6 +389,8 @@ enum status sample_load(struct sample_reader *reader, enum split split, uint32_t
     enum status status;
     size_t bytes;
 
+    if (reader->index != NULL && split == SPLIT_TRAIN)
+        index_view_read(reader->index, index);
     if (dataset->config.kind == DATA_SEQUENCES) {
         sequence_draw(&dataset->config, split, index, input, label, length);
         return STATUS_OK;
@@ -412,6 +433,11 @@ struct dataset_damage dataset_damage(const struct dataset *dataset)
                                        : splits[SPLIT_HELD_OUT].files[i - trained].path;
     }
     return damage;
+}
+
+double dataset_copied_bytes(const struct dataset *dataset)
+{
+    return dataset->index != NULL ? sample_index_copied_bytes(dataset->index) : NAN;
 }
 
 /* So that the first epoch reads from the page cache, as later ones do. */

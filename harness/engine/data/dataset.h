@@ -84,6 +84,9 @@ struct sample_reading {
 };
 struct sample_reading sample_reader_reading(const struct sample_reader *reader);
 
+/* Bytes of the index that its readers have copies of (sample_index.h); NaN: there is no index. */
+double dataset_copied_bytes(const struct dataset *dataset);
+
 /* Reads every file once, so that later reads find them in the host's memory. Sequences need no
  * reading. Errors: those of dataset_open(). */
 enum status dataset_read_files(const struct dataset_config *config);

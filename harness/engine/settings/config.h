@@ -48,8 +48,12 @@ struct model_config {
 
 enum data_kind { DATA_IMAGES, DATA_SEQUENCES, DATA_AUTO /* until knobs_resolve: by role */ };
 
+/* Notes on each sample in the host's memory, which whoever loads one looks up (sample_index.h). */
+enum index_form { INDEX_NONE, INDEX_OBJECTS, INDEX_ARRAYS };
+
 struct dataset_config {
     enum data_kind kind;
+    enum index_form index;
     char folder[512]; /* images: the user's; "": the generated set */
     int image_size;   /* images: side in pixels, as they are loaded */
     int jpeg_pixels;  /* images: side of the files in pixels; 0: the user's, as they are */

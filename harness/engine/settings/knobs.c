@@ -150,6 +150,11 @@ static const struct knob knobs[] = {
          .text =
              "samples are read from a file each; or from shards of many samples, which are read "
              "whole, and kept in memory until each of their samples has been used"),
+    KNOB(index, CHOICE, data.index, .values = "none|objects|arrays", .healthy = "none",
+         .acts = "input=decoded", KEEPS_RESULTS,
+         .text = "notes on each sample, which whoever loads it looks up in memory that workers "
+                 "share until they write to it: none; objects that count references, so that a "
+                 "look copies their page for the worker; or arrays"),
     KNOB(host_memory, YES_NO, transfer.pinned, .values = "pageable|pinned", .healthy = "pinned",
          .acts = "input=loaded|cached|decoded", KEEPS_RESULTS,
          .text = "host memory that batches are loaded into"),

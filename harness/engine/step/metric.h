@@ -102,6 +102,9 @@
       "most device memory reserved by the allocator at once")                                      \
     X(RESERVED_RATIO, "reserved_over_allocated", "",                                               \
       "memory_reserved_bytes over memory_peak_bytes")                                              \
+    X(INDEX_COPIES, "index_copies_bytes", "B",                                                     \
+      "host memory that copies of the index take, which loading threads have of their own, after " \
+      "the window; not with index=none")                                                           \
     X(HOST_MEMORY, "host_memory_bytes", "B",                                                       \
       "resident memory of the process after the window, which may hold both variants")
 

@@ -219,6 +219,7 @@ static enum status fill_metrics(struct training *training, struct training_windo
     metric[METRIC_MEMORY_GROWTH] = (double)counts->left_bytes / steps;
     metric[METRIC_MEMORY_RESERVED] = (double)memory.peak_reserved;
     metric[METRIC_RESERVED_RATIO] = (double)memory.peak_reserved / (double)memory.peak_all;
+    metric[METRIC_INDEX_COPIES] = dataset_copied_bytes(training->dataset);
     metric[METRIC_HOST_MEMORY] = machine_resident_bytes();
     metric[METRIC_STEP_TIME_P95] = stats_percentile(window->step_ns, singles, 95) / 1e3;
     metric[METRIC_STEP_VARIATION] = stats_cv(window->step_ns, singles);

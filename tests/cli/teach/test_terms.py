@@ -17,6 +17,7 @@ TERMS = {
     "loader_workers": ["num_workers", "data loading bottleneck", "input pipeline"],
     "loader_prefetch": ["prefetch_factor"],
     "worker_respawn": ["persistent_workers"],
+    "host_leak": ["copy-on-read", "reference counting"],
     "slow_collate": ["collate_fn"],
     "oversubscribed_workers": ["oversubscription", "OMP_NUM_THREADS", "cv2.setNumThreads"],
     "pinned_in_loop": ["cudaHostAlloc", "tensor.pin_memory()"],

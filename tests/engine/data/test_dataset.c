@@ -2,12 +2,14 @@
 #include "harness/base/hash.h"
 #include "harness/engine/data/dataset.h"
 #include "harness/engine/data/images/generated_images.h"
+#include "harness/engine/data/sample_index.h"
 #include "harness/engine/data/shards.h"
 #include "tests/engine/data/image_files.h"
 
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <math.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/file.h>
@@ -611,6 +613,44 @@ WITH_FOLDER(shards_of_files_that_are_not_copied_are_refused)
 
     config.in_shards = true;
     assert_refused(&config, STATUS_BAD_USAGE, "set jpeg_pixels");
+}
+
+/* --- The index --- */
+
+/* Objects are copied when they are looked at, by whoever looks; arrays never are. */
+TEST(what_is_looked_up_in_objects_is_copied_for_each_view)
+{
+    enum { SAMPLES = 512, LOOKED_UP = 100 };
+    uint64_t sums[2] = { 0 };
+
+    (void)state;
+    for (int form = INDEX_OBJECTS; form <= INDEX_ARRAYS; form++) {
+        struct sample_index *index;
+        struct index_view *views[2];
+        double one, both;
+
+        assert_int_equal(sample_index_open(&index, (enum index_form)form, SAMPLES), STATUS_OK);
+        for (int v = 0; v < 2; v++) assert_int_equal(index_view_open(&views[v], index), STATUS_OK);
+        if (isnan(sample_index_copied_bytes(index)))
+            skip(); /* the kernel does not show the page table */
+        assert_true(sample_index_copied_bytes(index) == 0);
+        for (uint32_t i = 0; i < LOOKED_UP; i++)
+            sums[form - INDEX_OBJECTS] += index_view_read(views[0], 5 * i);
+        one = sample_index_copied_bytes(index);
+        index_view_read(views[0], 5);
+        assert_true(sample_index_copied_bytes(index) == one);
+        for (uint32_t i = 0; i < LOOKED_UP; i++) index_view_read(views[1], 5 * i);
+        both = sample_index_copied_bytes(index);
+        if (form == INDEX_OBJECTS)
+            assert_true(one >= LOOKED_UP * 64 * 64 && both == 2 * one);
+        else
+            assert_true(one == 0 && both == 0);
+        index_view_close(views[0]);
+        assert_true(sample_index_copied_bytes(index) == both - one);
+        index_view_close(views[1]);
+        sample_index_close(index);
+    }
+    assert_true(sums[0] == sums[1] && sums[0] != 0);
 }
 
 /* --- Sequences --- */
