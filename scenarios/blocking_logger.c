@@ -42,7 +42,7 @@ const struct scenario scenario_blocking_logger = {
     .before = "synced",
     .after = "queued",
     /* Disks that take microseconds exist. This much of a step is a gain of 1.16. */
-    .least_cost = { METRIC_LOG_PAUSE, 0.14 },
+    .least_cost = { METRIC_LOG_PAUSE, .share = 0.14 },
     .loss = LOSS_IDENTICAL,
     .expect = {
         { METRIC_LOG_SYNCS_PER_STEP, SHRINKS, .exact = true, .before_above = 0.99,

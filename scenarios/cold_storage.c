@@ -52,7 +52,7 @@ const struct scenario scenario_cold_storage = {
     .before = "files",
     .after = "shards",
     .needs = WHERE_TWO_CORES, /* as all that waits for its input */
-    .least_cost = { METRIC_READ_TIME, 0.15 },
+    .least_cost = { METRIC_READ_TIME, .share = 0.15 },
     .loss = LOSS_IDENTICAL,
     .expect = {
         /* 32 and 1/4: a shard of 128 samples is read once in an epoch. */

@@ -61,7 +61,8 @@
     X(cold_start)                                                                                  \
     X(unsynchronised_timer)                                                                        \
     X(one_sample)                                                                                  \
-    X(profiler_overhead)
+    X(profiler_overhead)                                                                           \
+    X(warm_cache)
 
 #define DECLARE(name) extern const struct scenario scenario_##name;
 CORE(DECLARE)

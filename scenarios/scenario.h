@@ -100,11 +100,12 @@ struct balance {
 };
 
 /* Some bottlenecks cost next to nothing on some machines, as forcing a line to a fast disk does.
- * The `metric`, a host time per step, must be at least `share` of a step before; else the scenario
- * is skipped, and says both. */
+ * The `metric`, a host time per step, must be at least `share` of a step; else the scenario is
+ * skipped, and says both. */
 struct least_cost {
     enum metric metric; /* METRIC_NONE: any cost will do */
     double share;
+    enum variant variant; /* whose step */
 };
 
 /* How far the losses of the first 8 steps may differ: id, name in result files, the largest

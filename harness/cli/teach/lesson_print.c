@@ -110,8 +110,9 @@ static void print_conditions(const struct page *page, const struct scenario *sce
                        wheres[scenario->needs].text);
     if (scenario->least_cost.metric != METRIC_NONE)
         page_paragraph(page, INK_PLAIN,
-                       "The effect shows only where %s is at least %g%% of a step before.",
-                       metric_name(scenario->least_cost.metric), 100 * scenario->least_cost.share);
+                       "The effect shows only where %s is at least %g%% of a step %s.",
+                       metric_name(scenario->least_cost.metric), 100 * scenario->least_cost.share,
+                       variant_name(scenario->least_cost.variant));
     if (balance->kind != BALANCE_NONE)
         page_paragraph(page, INK_PLAIN,
                        "The effect shows only while %s work is between %g and %g times %s work; "

@@ -642,7 +642,7 @@ TEST(a_ratio_out_of_reach_skips_with_both_numbers)
 /* A step takes 3 ms. */
 TEST(a_bottleneck_that_costs_too_little_skips_with_both_numbers)
 {
-    scenario.least_cost = (struct least_cost){ METRIC_LOG_PAUSE, 0.2 };
+    scenario.least_cost = (struct least_cost){ METRIC_LOG_PAUSE, .share = 0.2 };
     model.log_pause_ns = 0.5e6;
     assert_ok(run());
     assert_int_equal(last_sent()->type, RECORD_SKIPPED);
@@ -657,6 +657,13 @@ TEST(a_bottleneck_that_costs_too_little_skips_with_both_numbers)
     model.log_pause_ns = 0.601e6;
     assert_ok(run());
     assert_int_equal(last_sent()->type, RECORD_END);
+    /* The step after may be the one that is asked for. */
+    model_reset();
+    scenario.least_cost.variant = VARIANT_AFTER;
+    model.log_pause_ns = 0.1e6;
+    assert_int_equal(run(), STATUS_OK);
+    assert_int_equal(last_sent()->type, RECORD_SKIPPED);
+    assert_int_equal(model.opened, 2);
 }
 
 TEST(images_of_the_user_are_brought_to_the_size_that_fits)

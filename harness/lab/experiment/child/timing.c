@@ -89,7 +89,7 @@ out:
 static enum status check_cost(const struct timing *timing)
 {
     const struct least_cost *least = &timing->session.scenario->least_cost;
-    const double *pilot = timing->pilot[VARIANT_BEFORE];
+    const double *pilot = timing->pilot[least->variant];
     double cost_us = pilot[least->metric], step_us = pilot[METRIC_STEP_TIME];
 
     if (least->metric == METRIC_NONE || cost_us >= least->share * step_us)
@@ -142,9 +142,9 @@ static enum status run_pilot_pair(struct timing *timing)
 
     timing->plan.period = training_period(configs, count);
     for (int i = 0; i < count; i++) {
-        double *pilot = timing->pilot[both ? (enum variant)i : timing->only];
-        TRY_OUT(window_pilot(timing->device, &configs[i], &timing->plan, pilot));
-        if (i == 0 && is_run(timing, VARIANT_BEFORE))
+        enum variant variant = both ? (enum variant)i : timing->only;
+        TRY_OUT(window_pilot(timing->device, &configs[i], &timing->plan, timing->pilot[variant]));
+        if (variant == timing->session.scenario->least_cost.variant)
             TRY_OUT(check_cost(timing));
         TRY_OUT(session_progress(&timing->session));
     }
