@@ -32,7 +32,7 @@ TRIES = [
     ("transformers", "batches", None, "saving", "transformers"),
     ("lightning", "batches", None, "garbage", "lightning"),
     ("geometric", "samples", None, "logging", "torch_geometric"),
-    ("skorch", "batches", None, "saving", "skorch"),
+    ("skorch", "samples", None, "saving", "skorch"),
 ]
 
 

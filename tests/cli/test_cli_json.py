@@ -21,7 +21,8 @@ import tempfile
 
 sys.dont_write_bytecode = True
 program, source = os.path.abspath(sys.argv[1]), pathlib.Path(sys.argv[2]).resolve()
-sys.path[:0] = [str(source / "scripts"), str(source / "tests/cli/trial")]
+sys.path[:0] = [str(source / folder) for folder in ("scripts", "tests/cli/trial", "tests/fixtures")]
+import checking  # pylint: disable=wrong-import-position
 import json_tables  # pylint: disable=wrong-import-position
 import test_try  # pylint: disable=wrong-import-position
 
@@ -301,7 +302,7 @@ def try_all(folder):
         trial.mkdir()
         test_try.run(trial, f"write({pairs}, ended='program')", "--only=data_loading,save_pause,logging_gap")
         keep("try.md#the-result", test_try.result(trial))
-    failures.extend(test_try.failures)
+    failures.extend(checking.failures)
 
 
 def site_all(folder):
