@@ -4,7 +4,7 @@
  * page until one of them writes to it, and then the writer gets a copy. CPython writes to whatever
  * it looks at: each object counts the references to it. So an index of a data set that is a list of
  * tuples or dicts is copied page by page by each worker, the first epoch long or longer, and in the
- * end it is in memory once for each worker and once for the parent. That looks like a leak, and
+ * end it is in memory once for each worker and once for the parent. It looks like a leak, and
  * ends a run that has many workers or a large index after some thousand steps (PyTorch's manual of
  * torch.utils.data, "Multi-process data loading", which advises Pandas, NumPy or PyArrow; issue
  * 13246 of pytorch/pytorch). Arrays are one object each, however many samples are in them.

@@ -13,7 +13,7 @@
 
 struct sample_index;
 
-/* Of `samples`, in a form other than INDEX_NONE. IO, OUT_OF_MEMORY. */
+/* Makes one of `samples`, in a form other than INDEX_NONE. IO, OUT_OF_MEMORY. */
 enum status sample_index_open(struct sample_index **index, enum index_form form, uint32_t samples);
 void sample_index_close(struct sample_index *index); /* its views are closed; NULL is allowed */
 

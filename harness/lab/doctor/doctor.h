@@ -1,4 +1,4 @@
-/* What doctor checks of the device itself: its speed, its results, its records and its links.
+/* Doctor's checks of the device itself: its speed, its results, its records and its links.
  *
  * Its speed is compared with that which a device of its kind should have. The benches measure. The
  * expectations come from other facts: for the CPU device from what the host does without it

@@ -164,7 +164,7 @@ print(type(a).step.hooked, type(a).step.__qualname__)
 time.sleep(0.2)  # it has looked at the stack by now, for which threads give way sooner
 print(max(sys.getswitchinterval() for _ in range(5) if not time.sleep(0.01)))
 """
-# What gives it batches are a generator and an object; others have ended when the optimizer steps, or are the loop.
+# A generator and an object give it batches; others have ended when the optimizer steps, or are the loop.
 ITERATED = HEAD + """
 class Rows:
     def __iter__(self): return self

@@ -109,7 +109,7 @@ static void release_made(void *made)
     free(made);
 }
 
-/* Of the files that were added. It stays until the test ends, as its texts do. */
+/* Diagnoses the files that were added. The result stays until the test ends, as its texts do. */
 static struct diagnosis diagnose(void)
 {
     struct diagnosis *made = malloc(sizeof *made);
